@@ -65,15 +65,15 @@ class DistributedArray<DistributedArray<T>>  // NOLINT(readability-identifier-na
   [[nodiscard]] const DistributedArray<T>& inner(std::size_t which) const {
     return *checked(which).array;
   }
-  /// Calls f(index, array) for the inner arrays of whose team this rank is a member, in order.
+  /// Calls f(index, array) for each inner array that has elements on this rank, in order.
   template <class F>
   void for_each_local(F f) {
     for (std::size_t which = 0; which < size(); ++which) {
       if (is_member(which)) f(which, inner(which));
     }
   }
-  /// Calls f(index, array) for the inner arrays of whose team this rank is a member, in order; f
-  /// cannot change them.
+  /// Calls f(index, array) for each inner array that has elements on this rank, in order; f cannot
+  /// change them.
   template <class F>
   void for_each_local(F f) const {
     for (std::size_t which = 0; which < size(); ++which) {

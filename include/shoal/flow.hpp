@@ -133,9 +133,10 @@ class Flow {
     wait_for(flow::to_request(read(data)));
   }
 
-  /// Acquires the datum on its owner, or on_rank(r): waits until the tasks inserted before it have
-  /// ended; other ranks return at once with nothing. Tasks inserted later that conflict with the
-  /// access wait until the datum is released. **Caller**: all ranks, as insert().
+  /// Acquires the datum on its owner, or on_rank(r): waits until the tasks inserted before it that
+  /// conflict with the access have ended; other ranks return at once with nothing. Tasks inserted
+  /// later that conflict with it wait until the datum is released. **Caller**: all ranks, as
+  /// insert().
   /// **Blocks**: parks the caller on that rank. **Errors**: StuckError when it can never be
   /// granted, because the caller holds data that the tasks before it need.
   template <class T, flow::Mode M>

@@ -40,9 +40,9 @@ MainFunction as_main(F function) {
 /// Runs `function(world)` as the main function of every rank, and returns when all have ended.
 ///
 /// The ranks are those of the MPI launch, if the process was started by mpirun or srun, else
-/// `--ranks N` of this process. Options are read from the command line (--help lists them), SHOAL_*
-/// environment variables and the --config file, in that order; the program's own arguments are in
-/// world.args().
+/// `--ranks N` of this process. An option of the command line (--help lists them) has precedence
+/// over a SHOAL_* environment variable, and that over the --config file. The program's own
+/// arguments are in world.args().
 ///
 /// Each main function is a task on worker 0 of its rank. When it returns, an implicit wait() lets
 /// everything finish. A main function that throws fails the world. Its stack unwinds only when all

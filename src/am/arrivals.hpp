@@ -18,8 +18,8 @@ struct Arrivals {
   std::uint32_t last_handler = 0;   // of the last one, as MessageHeader::handler
 };
 
-/// The progress context writes; any thread reads. relaxed throughout: one writer, and a report may
-/// be out of date.
+/// Counts of arrived messages: the progress context writes, any thread reads. relaxed throughout:
+/// there is one writer, and a report may be out of date.
 class ArrivalCounts {
  public:
   explicit ArrivalCounts(int world_size) : counters_(static_cast<std::size_t>(world_size)) {}
@@ -33,7 +33,7 @@ class ArrivalCounts {
     counters_[static_cast<std::size_t>(source)].last_handler.store(handler,
                                                                    std::memory_order_relaxed);
   }
-  /// Arrivals from each rank that has sent a message.
+  /// Returns the arrivals from each rank that has sent a message.
   [[nodiscard]] std::vector<Arrivals> all() const {
     std::vector<Arrivals> result;
     for (std::size_t source = 0; source < counters_.size(); ++source) {
@@ -45,7 +45,7 @@ class ArrivalCounts {
     }
     return result;
   }
-  /// Arrivals from all ranks. **Cost**: the same in worlds of any size.
+  /// Returns the number of arrivals from all ranks. **Cost**: constant.
   [[nodiscard]] std::uint64_t total() const { return total_.load(std::memory_order_relaxed); }
 
  private:

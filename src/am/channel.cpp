@@ -46,8 +46,8 @@ void Channel::open() { messenger_.add(*this); }
 
 Channel::~Channel() { messenger_.remove(*this); }
 
-// A message of a task of another team counts here, and its team waits until it is handled. If that
-// is an outer one, it counts there as well.
+// A message that a task of another team sends counts in this team, and the other team waits until
+// it is handled. If the other team is an outer one, the message counts there as well.
 std::uint64_t Channel::outside_sender(std::uint32_t handler) const {
   sched::TaskScope* const sender = sched::current_scope();
   if (sender == nullptr || scope_.is_within(*sender) || (handler & kLargeBit) != 0) return 0;
@@ -79,8 +79,8 @@ net::Link& Channel::admit_to(Rank target, net::Lane lane, std::uint32_t handler)
     return link;
   }
   if (sched::in_handler()) return link;
-  // A task made from a message is not suspended either: the window it would wait for may be held
-  // by messages that wait for it. Its messages are queued, like a handler's.
+  // A task made from a message is not suspended either, as messages that wait for it may fill the
+  // window for which it would wait. Its messages are queued, like those of a handler.
   if (scheduler_.count_slot() != scope_.counts.foreign_slot() && !sched::in_suspendable_task()) {
     return link;
   }
@@ -96,8 +96,8 @@ net::Link& Channel::admit_to(Rank target, net::Lane lane, std::uint32_t handler)
   return link;
 }
 
-// The window bounds the messages that this rank sends, not the answers of the others' handlers. A
-// task that sends lets its worker handle arrivals at least this often, which bounds the answers.
+// The window bounds the messages that this rank sends, but not the answers of other ranks'
+// handlers. To bound these, a task that sends lets its worker handle arrivals at least this often.
 void Channel::give_way(const net::Link& link) {
   if (link.message_count() % net::Link::kSendsPerLook != 0) return;  // any sparse choice will do
   if (!messenger_.looks_busy() || !sched::in_suspendable_task()) return;

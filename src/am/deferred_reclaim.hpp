@@ -32,7 +32,8 @@ class DeferredReclaim {
   explicit DeferredReclaim(bool asymmetric = sync::has_asymmetric_barrier())
       : asymmetric_(asymmetric) {}
 
-  /// While a packet is handled. **Caller**: the worker that handles packets.
+  /// Marks that a packet is handled, during its lifetime. **Caller**: the worker that handles
+  /// packets.
   class Handling {
    public:
     explicit Handling(DeferredReclaim& removals) : removals_(removals) { removals_.say(true); }
@@ -63,8 +64,9 @@ class DeferredReclaim {
   /// **Caller**: the worker that handles packets.
   [[nodiscard]] bool is_handling() const { return handling_.load(std::memory_order_relaxed); }
 
-  /// `handler` is not found any more, but may be in use. The caller's reference is the last one on
-  /// return, unless a packet is being handled. Takes microseconds.
+  /// Defers the destruction of `handler`, which was removed from its table but may be in use. The
+  /// caller's reference is the last one on return, unless a packet is being handled. **Cost**:
+  /// microseconds.
   void add(const std::shared_ptr<Handler>& handler) {
     {
       const sync::Lock lock(mutex_);

@@ -21,8 +21,8 @@ namespace shoal::messaging {
 
 namespace {
 
-// Weight of a payload in the window: enough to hold back a flood of payloads that the transport
-// would buffer, not so much that one large payload waits for the last.
+// Weight of a payload in the window: large enough to hold back a flood of payloads that the
+// transport would buffer, and small enough that one large payload does not wait for the one before.
 constexpr std::size_t kPayloadWeightMax = 64UL << 10U;
 
 class DiscardEvent final : public CountedEvent {
@@ -258,8 +258,8 @@ void drop_large(const Message& message, const LargeHeader& header) {
     messenger.fabric().port(message.source).post(release_of(header));
     return;
   }
-  // The bytes are under way and must be received to end the sender's operation. This code does not
-  // touch the memory: only arriving bytes take pages.
+  // The bytes are in flight and must be received to end the sender's operation. This code does not
+  // touch the memory, so that only arriving bytes take pages.
   std::unique_ptr<std::byte[]> scratch(new (std::nothrow) std::byte[header.size_bytes]);
   if (scratch == nullptr) {
     messenger.end_at_once(fmt::format("no memory to drop a payload of {} bytes from rank {}",

@@ -22,16 +22,17 @@
 
 namespace shoal::messaging {
 
-/// Teams of the rank, for the messenger: implemented by the term layer.
+/// Interface of the messenger to the teams of the rank; the term layer implements it.
 class TeamListener {
  public:
-  /// Called now and then by workers that are busy, while the rank has teams beside the world.
+  /// Called from time to time by busy workers, while the rank has teams beside the world.
   virtual bool on_busy() = 0;
-  /// Messages of a team that does not exist here yet have come from `source`, the first ones or the
-  /// first ones since Backlog::drop_early().
+  /// Called when messages of a team that does not exist on this rank have arrived from `source`:
+  /// the first ones, or the first ones since Backlog::drop_early().
   virtual void on_unknown_team(std::uint64_t team, Rank source) = 0;
-  /// `count` messages, which tasks or handlers of `team` on rank `sender` have sent to others, were
-  /// handled here. Before they are counted as processed. Caller: a handler.
+  /// Called when `count` messages that tasks or handlers of `team` on rank `sender` have sent to
+  /// other teams were handled on this rank, before they are counted as processed. Caller: a
+  /// handler.
   virtual void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) = 0;
 
  protected:
@@ -60,14 +61,15 @@ using FatalHandler = Function<void(const std::string& text)>;
 
 class Channel;
 
-/// The first channel that is added is the world's. Any thread.
+/// Channels of the teams of one rank; the first one that is added is that of the world. **Caller**:
+/// any thread.
 class ChannelTable {
  public:
-  /// False: this rank has a team with this id.
+  /// Adds a channel; returns false if this rank has a team with this id.
   [[nodiscard]] bool add(Channel& channel);
-  /// False: it was not there.
+  /// Removes a channel; returns false if it was not in the table.
   bool remove(const Channel& channel);
-  /// nullptr: this rank has no such team (yet).
+  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
   [[nodiscard]] Channel* find(std::uint64_t team) const;
   [[nodiscard]] Channel& world() const { return *world_; }
 
@@ -85,7 +87,8 @@ class PacketReader;
 class RankProgress;
 class Receiver;
 
-/// One per rank. Where nothing else is said, any thread may call, and calls do not block.
+/// Messages of a rank; one per rank. Where nothing else is said, any thread may call, and calls do
+/// not block.
 class Messenger final {
  public:
   Messenger(net::Fabric& fabric, sched::Scheduler& scheduler, const MessengerOptions& options,
@@ -103,7 +106,7 @@ class Messenger final {
   [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
   [[nodiscard]] bool checks_payloads() const { return options_.check_payloads; }
   [[nodiscard]] bool carries_payloads() const { return options_.carries_payloads; }
-  /// A large transfer into `place` is about to begin.
+  /// Called before a large transfer into `place` begins.
   void place_buffer(std::span<std::byte> place) const {
     if (options_.place_buffer) options_.place_buffer(place);
   }
@@ -126,7 +129,7 @@ class Messenger final {
 
   /// Channel of the world; made before the first step.
   [[nodiscard]] Channel& world() const { return channels_.world(); }
-  /// nullptr: this rank has no such team (yet).
+  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
   [[nodiscard]] Channel* find_channel(std::uint64_t team) const { return channels_.find(team); }
   /// Messages that came for the channel before it was there are handled after this. The first
   /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
@@ -136,7 +139,7 @@ class Messenger final {
   void remove(Channel& channel);
   /// The rank has teams: their completion is looked for while their rank is busy with others.
   void set_has_teams(bool has_teams);
-  /// A scope has failed: lets progress drop what is held back for it.
+  /// Called when a scope has failed: lets progress drop the messages that wait for it.
   void drop_held();
   /// Handlers were opened: messages that wait are tried again.
   void retry_if_early();
@@ -151,7 +154,7 @@ class Messenger final {
     const sync::Quiet quiet;
     return fabric_.link(options_.rank, target, lane);
   }
-  /// Hands what was sent so far to the transport, unless another worker is just doing that.
+  /// Hands the messages sent so far to the transport, unless another worker is just doing that.
   void flush();
   /// Index of the worker whose handlers' messages the transport looks for next; else negative.
   [[nodiscard]] const std::atomic<int>& polls_next() const;
@@ -174,9 +177,9 @@ class Messenger final {
 
   // --- reports; more in message_report.hpp
 
-  /// Some worker is in the middle of what arrived.
+  /// Returns whether a worker is handling arrivals.
   [[nodiscard]] bool is_handling() const;
-  /// Something has arrived that no worker is handling.
+  /// Returns whether messages have arrived that no worker is handling.
   [[nodiscard]] bool looks_busy() const;
 
  private:

@@ -9,8 +9,8 @@ namespace shoal::messaging {
 
 class Channel;
 
-/// A message from a member of the team was for its handler `index`, and the one of this rank has
-/// another signature. Fails the team with a text that names both: the sender knows its own, and a
+/// Fails the team because a message from a member was sent for its handler `index`, and that of
+/// this rank has another signature. The text names both handlers: the sender knows its own, and a
 /// message asks it. **Caller**: the progress context.
 void report_mismatch(Channel& channel, Rank sender, std::uint32_t index);
 

@@ -13,7 +13,7 @@ namespace shoal::messaging {
 
 namespace {
 
-/// A message that is the same for all branches, except the ranks that it is passed on to.
+/// A message that is the same for all branches, except the ranks to which it is forwarded.
 struct Content {
   MulticastRoute route;
   MulticastHeader header;
@@ -68,7 +68,7 @@ std::vector<Rank> check_recipients(const Channel& channel, const MulticastRoute&
   return ranks;
 }
 
-// nullptr: nothing is known of this machine.
+// Returns the measured costs of this machine; nullptr if there are none.
 const TreeCosts* tree_costs(const Channel& channel) {
   const auto* const costs = channel.messenger().services().find<TreeCosts>();
   return costs != nullptr && (costs->are_known() || costs->all_share_cores) ? costs : nullptr;
@@ -82,7 +82,7 @@ MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, s
   return fastest_tree(*costs, count);
 }
 
-// For the messages of the sender.
+// Makes the header of the sender's messages.
 MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
                              std::span<const Rank> ranks) {
   const MulticastTree lower = below(tree);
@@ -145,10 +145,11 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
 
 namespace {
 
-// A payload in segments waits four times for a busy rank at each step of its tree: for the handlers
-// of the announcement, of the request, of the segment and of its arrival. One that travels with its
-// message waits twice, for the first and the last of them, but it is passed on only as a whole. So
-// wide trees, which are for busy ranks, carry payloads of few segments.
+// Whether a payload travels with its message. A payload in segments waits four times for a busy
+// rank at each step of its tree: for the handlers of the announcement, of the request, of the
+// segment and of its arrival. A payload that travels with its message waits twice, for the first
+// and the last of them, but it is forwarded only as a whole. So wide trees, which suit busy ranks,
+// carry payloads of few segments.
 bool carries(bool is_urgent, const MulticastTree& tree, std::size_t bytes) {
   constexpr int kWide = 4;
   constexpr std::size_t kBytesMax = 2 * PayloadCasts::kSegmentBytes;
@@ -166,9 +167,9 @@ bool are_local(const Channel& channel, std::span<const Rank> ranks) {
   return std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
 }
 
-// The tree that was asked for, or the fastest one by the measured costs, if these are known. Where
-// all ranks share cores, a hop waits for a turn of the cores and gains nothing: 8 processes on 2
-// cores took half the time along a flat tree (docs/performance.md).
+// Returns the tree that was requested, or the fastest one by the measured costs, if these are
+// known. Where all ranks share cores, each step of a tree waits for a turn of the cores, and depth
+// gains nothing: 8 processes on 2 cores took half the time along a flat tree (docs/performance.md).
 MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
                           std::span<const Rank> ranks, std::size_t bytes) {
   const TreeCosts* const costs = tree_costs(channel);
@@ -178,10 +179,11 @@ MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
   return fastest_large_tree(*costs, ranks.size(), segments_of(bytes));
 }
 
-// Let the time of a segment on an interface be 1. Along a chain of n recipients S segments take
-// S + n - 1. A sender serves one child after the other, so a binary tree takes 2 S and more, but
-// its depth is small. Simulated networks (docs/performance.md) agree on where the two meet.
-// Recipients of the sender's process copy the payload themselves: nothing is to be shared out.
+// Chooses the tree of a payload in segments. Let the time of a segment on an interface be 1. Along
+// a chain of n recipients, S segments take S + n - 1. A sender serves one child after the other, so
+// a binary tree takes 2 S and more, but its depth is small. Simulated networks
+// (docs/performance.md) agree on the number of segments from which the chain is faster. Recipients
+// of the sender's process copy the payload themselves, so that there is nothing to distribute.
 MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
                             std::span<const Rank> ranks, std::size_t bytes) {
   const std::size_t count = ranks.size();
@@ -244,7 +246,7 @@ OpenedMulticast open_multicast(std::span<const std::byte> message) {
 }
 
 bool own_copy(const Message& message) {
-  // The place of the pointer lies in the packet, which is this rank's.
+  // The pointer is stored in the packet, which belongs to this rank.
   auto* const place = const_cast<std::byte*>(message.arguments.data());
   const std::unique_ptr<SharedObject> shared(static_cast<SharedObject*>(object_of(message)));
   std::uintptr_t raw = 0;
@@ -255,7 +257,8 @@ bool own_copy(const Message& message) {
   return true;
 }
 
-// Marked in the packet: a message that waits for its handler comes here again.
+// The run is marked in the packet, because this is called again for a message that waits for its
+// handler.
 void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first) {
   for (std::uint64_t i = 0; i < run.count; ++i, first += run.step()) {
     const OpenedMulticast opened = open_multicast({first, run.size_bytes});

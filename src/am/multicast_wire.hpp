@@ -11,8 +11,8 @@
 
 namespace shoal::messaging {
 
-/// Before the arguments of a message with kMulticastBit; the runs of the ranks that the recipient
-/// passes on to are in between.
+/// Header of a message with kMulticastBit. After it follow the runs of the ranks to which the
+/// recipient forwards the message, and then the arguments.
 struct MulticastHeader {
   std::int32_t origin = 0;      // world rank of the sender
   std::uint32_t run_count = 0;  // number of RankRun that follow
@@ -25,13 +25,13 @@ struct MulticastHeader {
 };
 static_assert(sizeof(MulticastHeader) == net::kMessageAlign);
 
-/// Arguments that the recipients of one process share. Each message has one of these.
+/// Arguments that the recipients of one process share; each message has one object.
 class SharedObject final : public ObjectMessage {
  public:
   SharedObject(MulticastArguments::Shared arguments, MulticastArguments::Copy copy,
                std::size_t weight)
       : arguments_(std::move(arguments)), copy_(copy), weight_(weight) {}
-  /// A recipient's own.
+  /// Makes a copy of the arguments for one recipient.
   [[nodiscard]] std::unique_ptr<ObjectMessage> copy() const { return copy_(*arguments_); }
   [[nodiscard]] std::unique_ptr<SharedObject> again() const {
     return std::make_unique<SharedObject>(*this);
@@ -55,11 +55,11 @@ class MulticastPlan {
   [[nodiscard]] std::vector<Rank> children() const;
   void send(const MulticastRoute& route, std::span<const std::byte> arguments) const;
 
-  /// The payload travels with the message: see CarriedPayload.
+  /// Returns whether the payload travels with the message, see CarriedPayload.
   [[nodiscard]] bool carries() const { return carries_; }
   [[nodiscard]] const MulticastTree& tree() const { return tree_; }
   [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
-  /// For the messages of this rank to its children.
+  /// Returns the header of the messages of this rank to its children.
   [[nodiscard]] MulticastHeader header() const;
 
  private:
@@ -85,10 +85,10 @@ struct OpenedMulticast {
 /// **Errors**: DecodeError for a message that is too short.
 [[nodiscard]] OpenedMulticast open_multicast(std::span<const std::byte> message);
 
-/// Puts a copy of the object that the process shares in its place. False: the message is dropped,
+/// Replaces the object that the process shares by a copy; returns false if the message is dropped,
 /// and there is none.
 [[nodiscard]] bool own_copy(const Message& message);
-/// Passes the messages of a run on, once.
+/// Forwards the messages of a run, once.
 void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first);
 
 }  // namespace shoal::messaging

@@ -13,7 +13,7 @@
 
 namespace shoal::messaging {
 
-// But for its key, used by the handlers of the rank only, one at a time.
+// Except for its key, only the handlers of the rank use it, one at a time.
 struct PayloadCasts::Cast {
   CastKey key;
   bool joined = false;
@@ -163,8 +163,8 @@ void PayloadCasts::advance(const SharedCast& cast) {
 
 namespace {
 
-/// A payload that travels with its message: each recipient passes both on when the payload is
-/// there. Used by the handlers of a rank, one at a time.
+/// A payload that travels with its message: each recipient forwards both when the payload is there.
+/// Used by the handlers of a rank, one at a time.
 struct CarriedPayload {
   Channel& channel;
   MulticastRoute route;
@@ -176,7 +176,7 @@ struct CarriedPayload {
   std::size_t unreleased = 0;
 };
 
-// False: this rank has no children.
+// Forwards the payload to the children of this rank; returns false if there are none.
 bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree& tree) {
   const std::vector<Branch> branches = branches_of(tree, carried->ranks);
   if (branches.empty()) return false;

@@ -21,7 +21,7 @@ namespace shoal::messaging {
 class Channel;
 struct Message;
 
-/// A multicast of a payload, among those of a team.
+/// Key of a multicast of a payload among those of a team.
 struct CastKey {
   std::int32_t origin = 0;  // world rank
   std::uint64_t number = 0;
@@ -55,11 +55,12 @@ class PayloadCasts {
   [[nodiscard]] static PayloadCasts& of(Channel& channel);
 
   /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
-  /// handler when the bytes may be reused; never if the scope fails. Any thread.
+  /// handler when the bytes may be reused; it does not run if the scope fails. **Caller**: any
+  /// thread.
   [[nodiscard]] CastKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
                               Function<void()> done);
-  /// Takes part: the payload comes into `bytes`. The steps may run within the call. **Caller**: a
-  /// handler.
+  /// Takes part in a multicast: receives the payload in `bytes`. The steps may run within the call.
+  /// **Caller**: a handler.
   void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, CastSteps steps);
 
  private:

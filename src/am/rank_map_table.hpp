@@ -11,15 +11,16 @@
 
 namespace shoal::messaging {
 
-/// One per rank, a service of the Messenger. Keeps no map alive. Any thread.
-/// **Source**: STAPL-RTS thesis, 7.5.3.
+/// Table of the rank maps of a rank, a service of the Messenger. It does not extend the lifetime of
+/// maps. **Caller**: any thread. **Source**: STAPL-RTS thesis, 7.5.3.
 class RankMapTable {
  public:
-  /// As list_ranks(); teams over the same ranks of the world, in one order, get the same map.
-  /// **Cost**: linear in the number of ranks if there is such a map; nothing is sorted then.
+  /// Returns the map that list_ranks() makes; teams over the same ranks of the world, in one order,
+  /// get the same map. **Cost**: linear in the number of ranks, without sorting, if there is such a
+  /// map.
   [[nodiscard]] SharedRankMap list(const SharedRankMap& outer, int outer_size,
                                    const std::vector<Rank>& ranks);
-  /// Maps in the table, among them some whose teams have ended.
+  /// Returns the number of maps in the table, including maps of teams that have ended.
   [[nodiscard]] std::size_t size() const;
 
  private:

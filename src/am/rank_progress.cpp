@@ -29,9 +29,9 @@ RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
 RankProgress::~RankProgress() { port_.set_waker(nullptr); }
 
 // No arrival is missed: a poster changes the port's head and then looks for sleepers; the holder of
-// polling_ gives it back and then looks at the head once more. All seq_cst. A worker that sleeps
-// while the flag is up relies on that second look. It does not poll on: handlers that send to their
-// own rank for ever must not keep out the tasks.
+// polling_ gives it back and then looks at the head once more. All of these are seq_cst. A worker
+// that sleeps while the flag is set relies on that second look. The holder does not continue to
+// poll: handlers that send to their own rank for ever must not keep tasks from running.
 bool RankProgress::poll(bool idle) {
   constexpr int kIdleLooks = 4;
   if (!idle && has_teams_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -49,7 +49,8 @@ bool RankProgress::poll(bool idle) {
   lower_arrived();
   const bool took = (!direct.packets.empty() || !has_no_arrivals()) && handle_arrivals(direct);
   polling_.store(false, std::memory_order_seq_cst);
-  // Also after nothing was found: others may have slept in the meantime, relying on this.
+  // This is necessary even if nothing was found: other workers may have gone to sleep meanwhile,
+  // relying on this look.
   if (!has_no_arrivals()) wake_for_progress();
   if (!took) return did;
   // Sends the messages of handlers.
@@ -94,10 +95,10 @@ bool RankProgress::drain_port() {
   return did;
 }
 
-// Batches streams: taking every message singly makes both cores contend for the same cache lines.
-// After a few takes in a row that brought little, the receiver waits while more messages come,
-// until they fill a packet or for a few microseconds. Round trips send between two takes: then
-// there is no row.
+// Batches streams: if the receiver takes every message singly, both cores contend for the same
+// cache lines. After a few takes in a row that brought little, the receiver waits while more
+// messages arrive, until they fill a packet or for a few microseconds. Between two takes of a round
+// trip this rank sends, which ends the row.
 void RankProgress::wait_for_batch(const net::Link& link) const {
   constexpr int kPausesMin = 16;  // between two looks; each look costs the sender a cache line
   constexpr int kPausesMax = 128;
@@ -123,7 +124,7 @@ void RankProgress::note_batch(std::uint64_t message_count) {
   }
 }
 
-// By the calling thread.
+// Returns whether the calling thread may poll the transport.
 bool RankProgress::may_poll_transport() const {
   if (!options_.polls_transport) return false;
   return options_.only_poller < 0 || scheduler_.count_slot() == options_.only_poller;

@@ -23,7 +23,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
 
   /// Before the first step.
   void set_listener(TeamListener& listener) { listener_ = &listener; }
-  /// The completion of teams is looked for while the rank is busy.
+  /// Sets whether the completion of teams is tested while the rank is busy.
   void set_has_teams(bool has_teams) { has_teams_.store(has_teams, std::memory_order_relaxed); }
 
   bool poll(bool idle) override;
@@ -34,7 +34,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
     raise_arrived();
     scheduler_.wake_one();
   }
-  /// A worker is handling arrivals.
+  /// Returns whether a worker is handling arrivals.
   [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }
   /// Hands the messages sent so far to the transport, unless another worker does so.
   void flush() { static_cast<void>(poll_transport(nullptr)); }

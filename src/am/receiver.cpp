@@ -57,7 +57,8 @@ namespace {
   message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
-// Before the handlers run, or wait until they are open: those below do not wait for them.
+// Forwards multicasts before their handlers run, or wait until they are open, so that the ranks
+// below do not wait for this one.
 [[gnu::noinline]] void forward(Channel& channel, net::Packet& packet, const net::Run& run,
                                std::size_t offset) {
   try {
@@ -91,7 +92,7 @@ void Receiver::on_packet(net::Packet* packet) {
   take_in_order(packet);
 }
 
-// Each message on its own: senders number them in the order of their link.
+// Records each message on its own, as senders number them in the order of their link.
 [[gnu::noinline]] void Receiver::note_received(const net::Packet& packet) const {
   const net::PacketHeader& header = packet.header();
   const auto lane = static_cast<net::Lane>(header.lane);
@@ -123,9 +124,9 @@ void Receiver::take_in_order(net::Packet* packet) {
 
 void Receiver::retry_held() { take_or_hold(backlog_.take_all()); }
 
-// Messages that can be handled are, in their order. Each of the others waits, and holds back those
-// behind it of its stream. Once multicasts wait, all of their stream are passed on as they come, or
-// none: so they keep their order on the ranks below, too.
+// Handles the messages that can be handled, in their order. Each of the others waits, and holds
+// back the messages after it in its stream. When multicasts of a stream wait, either all of them
+// are forwarded as they arrive, or none, so that they keep their order on the ranks below.
 [[gnu::noinline]] void Receiver::take_or_hold(PacketParts parts) {
   const auto waits = [this](const Stream& stream) { return backlog_.has(stream); };
   while (!parts.empty()) {
@@ -148,7 +149,7 @@ void Receiver::retry_held() { take_or_hold(backlog_.take_all()); }
   }
 }
 
-// Takes out the first part, up to where the messages that `waits` begin or end.
+// Removes the first part, whose messages all wait or all do not wait.
 PacketPart Receiver::split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const {
   PacketPart whole = std::move(parts.front());
   parts.pop_front();
@@ -160,7 +161,8 @@ PacketPart Receiver::split_first(PacketParts& parts, FunctionRef<bool(const Stre
   return first;
 }
 
-// For messages of one stream. False: its team does not exist here yet, or these are no multicasts.
+// Forwards the messages of one stream; returns false if its team does not exist on this rank yet,
+// or they are no multicasts.
 bool Receiver::forward_all(const PacketPart& part) const {
   const Stream stream = reader_.stream_of(part);
   if (stream.origin == Stream::kDirect) return false;
@@ -175,10 +177,10 @@ bool Receiver::forward_all(const PacketPart& part) const {
   return true;
 }
 
-// Runs the messages of a packet from `offset` on. False: held back at the new `offset`. The packet
-// may be replaced by a smaller copy. Messages are counted when they are all processed, after the
-// handlers kept for them are gone: the captures of a handler that was removed meanwhile are
-// destroyed before wait() can return.
+// Handles the messages of a packet from `offset` on; returns false if they are held back at the new
+// `offset`. The packet may be replaced by a smaller copy. Messages are counted when all are
+// processed and the handlers that were kept for them are destroyed, so that the captures of a
+// handler which was removed meanwhile are destroyed before wait() can return.
 bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
   Reception reception(channels_.world(), handlers_.removed().count(), packet);
   const int slot = scheduler_.count_slot();
@@ -222,8 +224,8 @@ inline void Receiver::count(const Reception& reception, int slot) {
   reception.channel->scope().counts.messages_processed(slot, reception.count);
 }
 
-// Acknowledgements are messages of the world. They are counted before those that they are for are
-// processed: so the world has something under way as long as a team waits.
+// Acknowledgements are messages of the world. They are counted before the messages that they
+// acknowledge are processed, so that the world is not complete as long as a team waits.
 [[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
   const Rank source(reception.packet->header().source);
   for (const auto& [team, count] : reception.outside) {
@@ -231,7 +233,8 @@ inline void Receiver::count(const Reception& reception, int slot) {
   }
 }
 
-// False: the run is held back, all of it: handlers stay open.
+// Handles a run; returns false if all of it is held back. It is never held back in part, as
+// handlers stay open.
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
   if (run.team != reception.channel->team().id() && !change_channel(reception)) [[unlikely]]
@@ -250,7 +253,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   return true;
 }
 
-// False: the team of the run does not exist here yet.
+// Changes to the channel of the run; returns false if its team does not exist on this rank yet.
 [[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
   Channel* const channel = channels_.find(reception.run.team);
   if (channel == nullptr) return false;
@@ -266,7 +269,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 
 // --- handlers
 
-// Looks for the handler of the message at hand; none if there is none any more. False: it is not
+// Finds the handler of the current message, or none if it was removed; returns false if it is not
 // open yet.
 [[gnu::noinline]] bool Receiver::find(Reception& reception) {
   const std::uint32_t handler = reception.run.handler;
@@ -279,7 +282,8 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   return true;
 }
 
-// Runs some of the batch. False: it is held back. Flat: this is the cost of a lone message.
+// Handles some messages of the batch; returns false if it is held back. Flat, as this is the cost
+// of a single message.
 [[gnu::flatten]] bool Receiver::dispatch(Reception& reception) {
   const net::Run& header = reception.run;
   Message& message = reception.batch.message();
@@ -307,7 +311,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 
 // --- multicasts
 
-// The handler gets only the arguments, with a copy of its own of shared ones.
+// The handler gets only the arguments; of shared ones it gets a copy of its own.
 [[gnu::noinline]] void Receiver::deliver_multicast(Reception& reception) {
   const Handler& handler = *reception.handler;
   const bool as_task = handler.delivery == Delivery::task && !reception.batch.message().dropped;

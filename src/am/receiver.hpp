@@ -27,17 +27,18 @@ namespace shoal::messaging {
 
 struct Reception;
 
-/// Keeps those needed last: one look under the lock of their table serves many messages.
-/// **Caller**: the worker that handles packets, except for remove().
+/// Cache of the instance handlers used last: one look-up under the lock of their table serves many
+/// messages. **Caller**: the worker that handles packets, except for remove().
 class HandlerCache {
  public:
-  /// Looks for the instance handler of the message at hand; nullptr in `reception`: there is none
-  /// any more. False: it is not open yet.
+  /// Finds the instance handler of the current message; returns false if it is not open yet. The
+  /// handler in `reception` becomes nullptr if it was removed.
   [[nodiscard]] bool find(Reception& reception);
-  /// Destroys handlers that were removed: nothing that was found before may be used.
+  /// Destroys handlers that were removed: results of earlier look-ups must not be used afterwards.
   void forget_removed();
   [[nodiscard]] DeferredReclaim& removed() { return removed_; }
-  /// Ends a handler that was taken out of its table, once it is not in use. Any thread.
+  /// Destroys a handler that was removed from its table, once it is not in use. **Caller**: any
+  /// thread.
   void remove(const std::shared_ptr<Handler>& handler) { removed_.add(handler); }
 
  private:
@@ -53,7 +54,7 @@ class HandlerCache {
 
 // Order of the handlers of a rank: one at a time.
 
-/// **Caller**: the worker that handles packets.
+/// Runs the handlers of a rank one at a time. **Caller**: the worker that handles packets.
 class HandlerStrand {
  public:
   /// `opened`: token that is published when handlers are opened.
@@ -81,7 +82,8 @@ class HandlerStrand {
 
 // A message whose handler runs as a task.
 
-/// Keeps the packet, and with it the sender's window.
+/// Task that runs the handler of a message. It keeps the packet, whose bytes count in the sender's
+/// window.
 class MessageTask final : public sched::Task {
  public:
   MessageTask(std::shared_ptr<const Handler> instance, const Handler& handler, net::Packet* packet,
@@ -126,7 +128,7 @@ class MessageTask final : public sched::Task {
 
 // State of the receiver while it handles a packet.
 
-/// A packet in the hands of the worker that runs the progress.
+/// State of the packet that the worker which runs the progress handles.
 struct Reception {
   /// `removals`: of handlers; see Batch.
   Reception(Channel& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
@@ -169,7 +171,7 @@ struct Reception {
     for (const Tally& other : others) before += other.count;
     return first_id + before;
   }
-  /// From now on, observers and the recording are notified of handlers that begin.
+  /// Notifies observers and the recording of handlers that begin from now on.
   void begin_handlers() {
     mark.show(handler->name);
     if (mark.is_watched()) [[unlikely]]
@@ -188,11 +190,12 @@ class Receiver final {
   Receiver(Rank rank, const void* token, sched::Scheduler& scheduler, const ChannelTable& channels,
            const PacketReader& reader, Backlog& backlog, ArrivalCounts& arrivals);
 
-  /// Takes over the reference to `packet`. Packets of one lane from one source come in order.
+  /// Handles the messages of `packet`, and takes over the reference to it. Packets of one lane from
+  /// one source arrive in order.
   void on_packet(net::Packet* packet);
   /// Handles the messages that wait, as far as they can be handled now.
   void retry_held();
-  /// Messages so far.
+  /// Returns the number of messages processed so far.
   [[nodiscard]] std::uint64_t processed() const { return processed_; }
 
   [[nodiscard]] HandlerCache& handlers() { return handlers_; }

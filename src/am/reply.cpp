@@ -76,8 +76,8 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), caller, function, text)));
 }
 
-// A team that has failed drops its messages. A promise that was not published in it is owed an
-// answer nevertheless; the others have the failure already, or get it.
+// A team that has failed drops its messages. A promise that was published in another team must get
+// its answer nevertheless; the others have the failure already, or get it.
 Address address_of(Channel& channel, int world_rank) {
   const Rank member = channel.team().from_world(Rank(world_rank));
   if (member >= 0 && !channel.scope().failed()) return {channel, member};

@@ -266,7 +266,8 @@ void Backlog::hold(PacketPart part, bool passed_on) {
   }
 }
 
-// Lowered before any look at the handlers: one that is made after that raises it again.
+// The flag is lowered before any look at the handlers: a handler that is made after that raises it
+// again.
 PacketParts Backlog::take_all() {
   return early_.take_all([this] { retry_.store(false, std::memory_order_seq_cst); });
 }
@@ -308,7 +309,7 @@ std::uint64_t Backlog::drop(const PacketPart& part) {
   return count;
 }
 
-// Or drop.
+// Returns whether the run can be handled, or dropped.
 bool Backlog::can_handle(const net::Run& run) const {
   const Channel* const channel = channels_.find(run.team);
   if (channel == nullptr) return false;

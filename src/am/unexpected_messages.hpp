@@ -40,34 +40,34 @@ struct Stream {
   auto operator<=>(const Stream&) const = default;
 };
 
-/// The messages of a packet from `offset` on, where a run begins.
+/// Messages of a packet from `offset` on, where a run begins.
 struct PacketPart {
   net::PacketHolder packet;
   std::size_t offset = 0;
 };
 using PacketParts = std::deque<PacketPart>;
 
-/// A packet that is damaged ends the process.
+/// Reads packets; a damaged packet ends the process.
 class PacketReader {
  public:
   explicit PacketReader(const FatalHandler& fatal) : fatal_(fatal) {}
 
-  /// The run at `offset`, which becomes that of its first message.
+  /// Reads the run at `offset`, which becomes the offset of its first message.
   void read_run(const net::Packet& packet, std::size_t& offset, net::Run& run) const {
     if (net::read_run(packet.messages(), offset, run)) [[likely]]
       return;
     refuse(packet, run);
   }
-  /// Number of messages before `offset`.
+  /// Returns the number of messages before `offset`.
   [[nodiscard]] std::uint64_t count_before(const net::Packet& packet, std::size_t offset) const;
-  /// Number of messages that are queued and not processed. A large message counts twice: its
-  /// release at the sender is not due before its header is handled here.
+  /// Returns the number of messages that are queued and not processed. A large message counts
+  /// twice: its release at the sender must not run before its header is handled on this rank.
   [[nodiscard]] std::uint64_t unprocessed(const PacketPart& part) const;
-  /// The stream of its first message.
+  /// Returns the stream of the first message of the part.
   [[nodiscard]] Stream stream_of(const PacketPart& part) const;
-  /// Parts with the same messages in the same order: each is of one stream that waits, or of those
-  /// that do not. The part itself if it is so already; copies do not count towards the sender's
-  /// window.
+  /// Splits a part into parts with the same messages in the same order, each of one stream that
+  /// waits, or of streams that do not wait. If it needs no splitting, returns the part itself;
+  /// copies do not count in the sender's window.
   [[nodiscard]] PacketParts split(PacketPart part, FunctionRef<bool(const Stream&)> waits) const;
 
  private:
@@ -104,38 +104,40 @@ struct Early {
   void disown_all();
 };
 
-/// Any thread.
+/// Messages of all streams that wait on this rank. **Caller**: any thread.
 class EarlyMessages {
  public:
   EarlyMessages() = default;
-  /// The senders may be gone.
+  /// Destroys the messages; their senders may not exist any more.
   ~EarlyMessages();
   EarlyMessages(const EarlyMessages&) = delete;
   EarlyMessages& operator=(const EarlyMessages&) = delete;
 
-  /// Messages of all streams. acquire pairs with the release of the adders.
+  /// Returns the number of messages of all streams. acquire pairs with the release of the adders.
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const;
   [[nodiscard]] bool empty() const;
 
-  /// Messages of the stream wait.
+  /// Returns whether messages of the stream wait.
   [[nodiscard]] bool has(const Stream& stream) const;
-  /// And were passed on.
+  /// Returns whether messages of the stream wait that were forwarded.
   [[nodiscard]] bool are_passed_on(const Stream& stream) const;
-  /// Keeps messages of the stream, behind those that wait. True: there are none; the stream begins
-  /// as `passed_on`, and `then` runs before they can be taken out again.
+  /// Keeps messages of the stream, after those that wait. If there are none, returns true: the
+  /// stream begins as `passed_on`, and `then` runs before the messages can be removed again.
   bool add(const Stream& stream, PacketPart part, std::uint64_t messages, bool passed_on,
            FunctionRef<void()> then);
-  /// Takes out the streams of a team from one rank, unless `unless` says not to: under the lock.
+  /// Removes the streams of a team from one rank, unless `unless`, which is called under the lock,
+  /// returns true.
   [[nodiscard]] PacketParts take(std::uint64_t team, std::int32_t source,
                                  FunctionRef<bool()> unless);
-  /// Takes all out, in the order of arrival; `then` runs before another one is added.
+  /// Removes all messages, in the order of arrival; `then` runs before another one is added.
   [[nodiscard]] PacketParts take_all(FunctionRef<void()> then);
   /// While the sum of `change` is above 0, the windows of all senders are open.
   void open_windows(int change);
-  /// Opens the windows of all senders, unless `unless` says not to: under the lock.
+  /// Opens the windows of all senders, unless `unless`, which is called under the lock, returns
+  /// true.
   [[nodiscard]] bool disown_all(FunctionRef<bool()> unless);
-  /// With the part of a packet that waits first.
+  /// Calls a function for each stream, with the part of a packet that waits first.
   void for_each(FunctionRef<void(const Stream&, const PacketPart& first)> visit) const;
 
  private:
@@ -169,31 +171,32 @@ class Backlog {
 
   // --- the progress context's
 
-  /// Messages of the stream wait: later ones of it go behind them.
+  /// Returns whether messages of the stream wait: later ones of it then wait behind them.
   [[nodiscard]] bool has(const Stream& stream) const { return early_.has(stream); }
-  /// They are multicasts and have left for the ranks below: later ones are to leave too.
+  /// Returns whether the messages of the stream that wait are multicasts which this rank has
+  /// forwarded: later ones are to be forwarded, too.
   [[nodiscard]] bool are_passed_on(const Stream& stream) const {
     return early_.are_passed_on(stream);
   }
-  /// Keeps messages of one stream, the first of which cannot be handled yet, or comes behind others
-  /// that wait. `passed_on`: those of a multicast have left for the ranks below.
+  /// Keeps messages of one stream that wait: the first one cannot be handled yet, or others of the
+  /// stream wait already. `passed_on`: they are multicasts which this rank has forwarded.
   void hold(PacketPart part, bool passed_on);
-  /// Takes out all messages that wait, to be tried again in the order of their arrival.
+  /// Removes all messages that wait, for another attempt in the order of their arrival.
   [[nodiscard]] PacketParts take_all();
-  /// The team has failed on `source`, and if it does not exist here by now, its messages from there
-  /// are dropped. Returns how many. Caller: a handler.
+  /// Drops the messages of a team from `source`, where it has failed, if the team does not exist on
+  /// this rank; returns their number. Caller: a handler.
   [[nodiscard]] std::uint64_t drop_early(std::uint64_t team, Rank source);
 
   // --- any thread
 
-  /// Messages that wait are to be tried again.
+  /// Requests another attempt to handle the messages that wait.
   void request_retry() { retry_.store(true, std::memory_order_seq_cst); }
   [[nodiscard]] bool wants_retry() const { return retry_.load(std::memory_order_seq_cst); }
-  /// Messages that wait because their instance handler is not open here yet, or their team does
-  /// not exist here yet; large ones count twice. For detection they count as processed and as
-  /// unsatisfied.
+  /// Returns the number of messages that wait because their instance handler is not open on this
+  /// rank yet, or their team does not exist here yet; large ones count twice. Completion detection
+  /// counts them as processed and as unsatisfied.
   [[nodiscard]] std::uint64_t count() const { return early_.count(); }
-  /// The same, of one team.
+  /// Returns the number of messages of one team that wait.
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const { return early_.count_of(team); }
   [[nodiscard]] bool empty() const { return early_.empty(); }
   /// A sender of this rank begins to wait for room, or ends that (false). Meanwhile the windows of
@@ -209,24 +212,24 @@ class Backlog {
   /// will take the messages soon, and a sender that waited for room would keep the world from
   /// noticing that it is stuck. Caller: the rank is idle.
   [[nodiscard]] bool rests();
-  /// The answer of a sender: the name of its handler `index`, made for a team.
+  /// Records the answer of a sender: the name of its handler `index` of a team.
   void name_handler(std::uint64_t team, Rank sender, std::uint32_t index, std::string name);
-  /// Lines about messages of a team that wait, one for each source. Messages of teams that do not
-  /// exist here count for the world.
+  /// Returns lines about messages of a team that wait, one for each source. Messages of teams that
+  /// do not exist on this rank count for the world.
   [[nodiscard]] std::vector<std::string> describe(std::uint64_t team) const;
 
  private:
-  /// A handler that a sender has made, and this rank has not: for a team, by a rank of the world.
+  /// Handler of a team that a rank of the world has made, and this rank has not.
   struct Absent {
     std::uint64_t team = 0;
     std::int32_t sender = 0;
     std::uint32_t index = 0;
     auto operator<=>(const Absent&) const = default;
   };
-  /// The one that messages of a stream wait for, or nothing: their team does not exist.
+  /// Returns the handler that messages of a stream wait for; nothing if they wait for their team.
   [[nodiscard]] std::optional<Absent> absent_handler(const Stream& stream,
                                                      const PacketPart& first) const;
-  /// True: the names of all of them are known. Asks for those that are not.
+  /// Asks for the names of handlers that are not known; returns whether all are known.
   bool ask_names();
   [[nodiscard]] bool can_handle(const net::Run& run) const;
   std::uint64_t drop(const PacketPart& part);

@@ -9,7 +9,7 @@ namespace shoal {
 /// in SSE code. On x86-64 and aarch64; elsewhere it is empty.
 class FloatControl {
  public:
-  /// Of the calling thread.
+  /// Returns the floating-point control of the calling thread.
   [[nodiscard]] static FloatControl here() {
     FloatControl control;
 #if defined(__x86_64__)

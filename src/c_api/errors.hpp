@@ -28,7 +28,8 @@ int guarded(const char* call, const Body& body) noexcept {
   }
 }
 
-/// The same for a number that `body` returns: errors are negative.
+/// Calls `body`, which returns a number; an error that it throws is recorded and returned as a
+/// negative number.
 template <class Body>
 int guarded_number(const char* call, const Body& body) noexcept {
   try {

@@ -25,7 +25,7 @@ Combine on_copies(CombineInto combine, Kind kind) {
   };
 }
 
-/// As many blocks as there are members.
+/// Returns the parts of an array, one for each member.
 std::vector<Block> parts_of(std::span<const std::byte> array, int members) {
   const std::size_t part_bytes = array.size() / static_cast<std::size_t>(members);
   std::vector<Block> parts;

@@ -32,7 +32,7 @@ struct Announcement {
 
 /// Header of the messages of an operation; `place` holds short values.
 struct PieceHeader {
-  /// As `inline_size`: a payload follows that is a block, for which the receiver makes memory.
+  /// Value of `inline_size` that announces a payload: a block, for which the receiver makes memory.
   static constexpr std::uint16_t kPayloadBlock = 0xffff;
 
   std::uint64_t sequence = 0;
@@ -46,7 +46,8 @@ struct PieceHeader {
   std::array<std::byte, Block::kInlineMax> place{};
 };
 
-/// One per rank of a team: hands each piece to its operation, or keeps it until that begins here.
+/// Receiver of the pieces of collective operations, one per rank of a team: gives each piece to its
+/// operation, or keeps it until that begins on this rank.
 class Exchange final : private term::Unsatisfied {
  public:
   explicit Exchange(term::Scope& scope);
@@ -60,8 +61,8 @@ class Exchange final : private term::Unsatisfied {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool is_local(Rank member) const;
   [[nodiscard]] bool in_one_process() const;
-  /// Whether a value of this size travels as a payload, where it leaves the process. In a dry run
-  /// the bytes of payloads do not travel, and programs need their values.
+  /// Returns whether a value of this size travels as a payload between processes. In a dry run none
+  /// does: the bytes of payloads do not travel then, and programs need their values.
   [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const {
     return value_bytes >= kLargeMessageBytes && scope_.messenger().carries_payloads();
   }
@@ -81,7 +82,7 @@ class Exchange final : private term::Unsatisfied {
   void on_piece(const PieceHeader& header, Block block);
   /// Its coroutine stands at its end.
   void complete(Operation& operation);
-  /// It has thrown; the exception is the current one.
+  /// Called when an operation has thrown the current exception.
   void fail(const Operation& operation);
 
  private:

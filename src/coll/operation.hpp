@@ -71,7 +71,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   [[nodiscard]] Rank neighbour(int distance) const {
     return Rank((rank_.value() + distance + size_) % size_);
   }
-  /// All members are ranks of this process.
+  /// Returns whether all members are ranks of this process.
   [[nodiscard]] bool in_one_process() const { return in_.in_one_process(); }
   [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const {
     return in_.goes_as_payload(value_bytes);

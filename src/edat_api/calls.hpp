@@ -14,7 +14,7 @@ namespace shoal::edat_api {
 
 void check_dependency_count(int count);
 EventDependency to_dependency(const Program& program, int source, const char* event_id);
-/// Of arrays, which may be nullptr if there are none.
+/// Makes the dependencies of arrays, which may be nullptr if there are none.
 std::vector<EventDependency> to_dependencies(const Program& program, int count, const int* sources,
                                              const char* const* event_ids);
 void check_options(const EventTaskOptions& options,

@@ -35,7 +35,8 @@ void start(const char* call, const std::vector<std::pair<std::string, std::strin
 void check_may_finish(const char* call);
 /// Ends it. Returns its exit code.
 [[nodiscard]] int finish();
-/// See Program::pause(). Refuses the call where it must not be made.
+/// Waits until nothing can run any more, see Program::pause(). Refuses the call where it must not
+/// be made.
 [[nodiscard]] bool pause(const char* call);
 /// Ends the process if the code is not 0.
 void exit_after_error(int exit_code);
@@ -44,7 +45,7 @@ void exit_after_error(int exit_code);
 [[noreturn]] void refuse(const char* call, const std::string& text);
 
 Program& running(const char* call);
-/// For calls that belong to the thread of main().
+/// Returns the program, for calls that only the thread of main() may make.
 Program& in_main(const char* call);
 
 /// Reason of the failure of the world, reported to a task that waited.
@@ -63,7 +64,8 @@ auto guarded(const char* call, const Body& body) noexcept {
   }
 }
 
-/// The same for calls that may wait, or depend on the task that makes them.
+/// Runs the body of a call as guarded() does, in the task of the caller: for calls that may wait,
+/// or depend on the task that makes them.
 template <class Body>
 auto guarded_in_task(const char* call, const Body& body) noexcept {
   return in_task_of_caller([&] { return guarded(call, body); });

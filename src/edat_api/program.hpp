@@ -23,7 +23,7 @@
 
 namespace shoal::edat_api {
 
-/// Whether events of this type carry the address itself.
+/// Returns whether events of this type carry the address itself.
 [[nodiscard]] bool travels_as_address(int type, AddressRule addresses);
 
 /// Events as EDAT shows them: with data of their own, which the program may change.
@@ -85,21 +85,21 @@ class Program {
 
   // For the thread that calls edatInit: main().
 
-  /// **Blocks**: until events can be fired, or the world has ended without coming so far.
-  /// Returns whether it runs.
+  /// Starts the world; returns whether it runs. **Blocks**: until events can be fired, or the world
+  /// has ended before that.
   bool start();
-  /// **Blocks**: until nothing exists that could still run, on all ranks. False: the world has
-  /// ended with an error.
+  /// Waits until nothing can run any more on any rank; returns false if the world has ended with an
+  /// error. **Blocks**: the thread.
   bool pause();
-  /// **Blocks**: until the world has ended. Returns its exit code.
+  /// Ends the world; returns its exit code. **Blocks**: until the world has ended.
   int finish();
   [[nodiscard]] bool is_main_thread() const { return std::this_thread::get_id() == main_thread_; }
   /// main() begins to wait, and goes on: see Configuration::main_is_worker.
   void leave_worker_to_tasks();
   void take_worker();
 
-  /// See Transport::lock_calls(). One owner at a time. **Errors**: CheckError for one that has, or
-  /// has not, locked.
+  /// Locks and unlocks the calls of MPI, see Transport::lock_calls(), for one owner at a time.
+  /// **Errors**: CheckError for an owner that has locked them already, or that unlocks and has not.
   void lock_communication(const Belongings& owner) SHOAL_UNCHECKED_LOCKING;
   void unlock_communication(const Belongings& owner) SHOAL_UNCHECKED_LOCKING;
   [[nodiscard]] bool has_locked_communication(const Belongings& owner) const {

@@ -26,7 +26,7 @@ namespace shoal::edat_api {
 /// thread otherwise. Both fields change hands with it; unpark() is a release, park() an acquire.
 class TaskThread {
  public:
-  /// **Errors**: Error when the system refuses a thread.
+  /// Starts the thread. **Errors**: Error when the system refuses a thread.
   explicit TaskThread(env::Env& env);
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
@@ -54,7 +54,7 @@ class TaskThread {
 class TaskThreads {
  public:
   explicit TaskThreads(env::Env& env) : env_(env) {}
-  /// See TaskThread::run().
+  /// Runs the function on the thread of the task, see TaskThread::run().
   void run(const std::function<void()>& function);
 
  private:

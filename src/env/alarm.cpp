@@ -39,7 +39,7 @@ int open_eventfd() {
   return descriptor;
 }
 
-// Async-signal-safe. A full counter is one that has rung: nothing is lost.
+// Async-signal-safe. If the counter is full, it has rung already, so nothing is lost.
 void add(int descriptor, std::uint64_t value) {
   [[maybe_unused]] const auto written = write(descriptor, &value, sizeof value);
 }
@@ -170,7 +170,7 @@ AlarmOnSignal::~AlarmOnSignal() {
   SignalState& s = state();
   const std::lock_guard lock(s.mutex);
   OneSignal& one = s.signals[static_cast<std::size_t>(signal_)];
-  // Not if the program has changed it since.
+  // The action is restored unless the program has changed it since.
   if (--one.users == 0 && handler_is(signal_, &handle)) sigaction(signal_, &one.before, nullptr);
   s.slots[static_cast<std::size_t>(slot_)].descriptor.store(kFree);
   while (s.handlers.load() != 0) std::this_thread::yield();

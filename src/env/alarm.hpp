@@ -17,13 +17,13 @@ class Alarm {
     bool by_signal = false;
   };
 
-  /// **Errors**: Error when the system has no more descriptors.
+  /// Makes an alarm. **Errors**: Error when the system has no more descriptors.
   Alarm();
   ~Alarm();
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  /// Any thread. Never blocks.
+  /// Wakes the waiting thread. **Caller**: any thread. **Blocks**: never.
   void ring();
   /// Blocks until it rings, or until `timeout_ns` passed. Says what rang since the last wait().
   Rung wait(std::uint64_t timeout_ns);
@@ -44,7 +44,7 @@ class AlarmOnSignal {
   AlarmOnSignal(const AlarmOnSignal&) = delete;
   AlarmOnSignal& operator=(const AlarmOnSignal&) = delete;
 
-  /// False: the signal goes elsewhere.
+  /// Returns whether the alarm gets the signal.
   [[nodiscard]] bool is_set() const { return slot_ >= 0; }
 
  private:
@@ -56,7 +56,7 @@ class AlarmOnSignal {
 /// the first 15 characters of `name`, errors say `purpose`.
 class Thread {
  public:
-  /// **Errors**: Error when the system refuses a thread.
+  /// Starts a thread. **Errors**: Error when the system refuses a thread.
   Thread(const std::string& name, const std::string& purpose, std::function<void()> function);
   Thread(const std::string& name, std::function<void()> function)
       : Thread(name, name, std::move(function)) {}

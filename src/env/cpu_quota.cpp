@@ -11,7 +11,7 @@ namespace shoal::env {
 
 namespace {
 
-/// The next word of a text, which is taken off.
+/// Removes the next word from a text and returns it.
 std::string_view next_word(std::string_view& text, std::string_view between) {
   text.remove_prefix(std::min(text.find_first_not_of(between), text.size()));
   const std::string_view word = text.substr(0, text.find_first_of(between));

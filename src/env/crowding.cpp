@@ -9,7 +9,7 @@ constexpr std::uint64_t kLongYieldNs = 2'000'000;  // another process had its tu
 constexpr std::uint64_t kCrowdedNs = 100'000'000;  // then a yield tries again
 }  // namespace
 
-// One long yield may be a task of another process of the run.
+// A single long yield may be due to a task of another process of the run.
 std::uint64_t Crowding::yield(Env& env) {
   const std::uint64_t begin_ns = env.now_ns();
   env.yield();

@@ -14,7 +14,7 @@ namespace shoal::env {
 /// blocked in does not matter.
 class ExitDeadline {
  public:
-  /// **Errors**: Error when the system has no thread or no descriptor left.
+  /// Starts the deadline. **Errors**: Error when the system has no thread or no descriptor left.
   ExitDeadline(std::uint64_t timeout_ns, std::string text, int exit_code);
   ~ExitDeadline();
   ExitDeadline(const ExitDeadline&) = delete;

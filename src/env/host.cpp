@@ -152,7 +152,8 @@ void write_to_standard_output(std::string_view text) {
 void open_standard_streams() noexcept {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number is that of the stream. Opened the wrong way round.
+    // The lowest free number is that of the closed stream. It is opened in the wrong direction, so
+    // that its use fails.
     static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   }
 }

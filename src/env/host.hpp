@@ -25,7 +25,7 @@ std::string program_path();
 /// it. A text that cannot be written is lost: a full disk, a closed stream or a reader that is gone
 /// ends no run. The only way to standard error (tools/check_layers). Takes no memory.
 void write_to_standard_error(std::string_view text) noexcept;
-/// The same for a text in parts.
+/// Writes the parts of a text to standard error, one after the other.
 void write_to_standard_error(std::initializer_list<std::string_view> parts) noexcept;
 
 /// Writes the text to standard output, after what was printed there.

@@ -33,7 +33,7 @@ class MachineWatch {
   Id when_signal(int signal, Callback callback);
   /// The process's resident memory is larger. Looked at every few milliseconds.
   Id when_memory_above(std::size_t size_bytes, Callback callback);
-  /// False: the function was called, or is just being called.
+  /// Cancels a watch; returns false if its function was called, or is just being called.
   bool cancel(Id id);
 
  private:

@@ -12,7 +12,7 @@ namespace shoal::env {
 /// Pages are taken when they are first written.
 class PublishedMemory {
  public:
-  /// **Errors**: Error with the reason of the system.
+  /// Publishes memory under a name. **Errors**: Error with the reason of the system.
   PublishedMemory(const std::string& name, std::size_t size_bytes);
   ~PublishedMemory();
   PublishedMemory(const PublishedMemory&) = delete;
@@ -28,7 +28,7 @@ class PublishedMemory {
   const std::size_t size_bytes_;
 };
 
-/// Where a process has published memory.
+/// Place of the memory that a process has published.
 struct PublishedPlace {
   std::int64_t process = 0;
   std::string path;
@@ -41,7 +41,8 @@ std::vector<PublishedPlace> find_published(const std::string& name);
 /// The memory of another process, to be read only. It stays when the process ends.
 class PublishedView {
  public:
-  /// **Errors**: Error if the process has ended, or belongs to another user.
+  /// Maps the memory of another process. **Errors**: Error if the process has ended, or belongs to
+  /// another user.
   explicit PublishedView(const PublishedPlace& place);
   ~PublishedView();
   PublishedView(const PublishedView&) = delete;

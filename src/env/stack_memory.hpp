@@ -22,9 +22,9 @@ inline constexpr std::size_t kGuardBytes = std::size_t{64} << 10U;
 /// **Caller**: one thread at a time.
 class StackMemory {
  public:
-  /// At most `mapped_max` mapped guards; 0: as many as the kernel allows, less some for others:
-  /// (vm.max_map_count - 4096) / 2. Counts the guards of all StackMemories with the same `mapped`;
-  /// nullptr: a count of its own.
+  /// Makes a memory for stacks with at most `mapped_max` mapped guards; 0: as many as the kernel
+  /// allows, except a reserve: (vm.max_map_count - 4096) / 2. `mapped` counts the guards of each
+  /// StackMemory that has it; nullptr: a count of its own.
   explicit StackMemory(std::size_t stack_bytes, Guards guards = Guards::automatic,
                        std::size_t mapped_max = 0, std::shared_ptr<GuardCount> mapped = nullptr);
   /// Gives all memory back, except mappings in which a stack is kept.
@@ -32,7 +32,7 @@ class StackMemory {
   StackMemory(const StackMemory&) = delete;
   StackMemory& operator=(const StackMemory&) = delete;
 
-  /// **Errors**: Error that says which limit of the system was reached.
+  /// Returns a stack. **Errors**: Error that says which limit of the system was reached.
   Stack allocate();
   /// The stack stays mapped for ever.
   void keep(const Stack& stack);

@@ -52,8 +52,8 @@ int package_of(hwloc_topology_t topology, hwloc_obj_t object) {
   return package == nullptr ? 0 : static_cast<int>(package->logical_index);
 }
 
-/// Worker `worker` of `total` on `unit_count` units: spread while they suffice, else round and
-/// round.
+/// Returns the unit of worker `worker` of `total` on `unit_count` units: spread evenly while the
+/// units suffice, else cyclically.
 std::size_t unit_of(int worker, int total, std::size_t unit_count) {
   const auto index = static_cast<std::size_t>(worker);
   const auto workers = static_cast<std::size_t>(total);
@@ -248,7 +248,7 @@ std::vector<int> Topology::numa_nodes_from(const PuSet& set) const {
   hwloc_obj_t numa = nullptr;
   while ((numa = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, numa)) != nullptr) {
     const int first_pu = hwloc_bitmap_first(numa->cpuset);
-    // Memory without processors (high-bandwidth memory, say) is near to no package.
+    // Memory without processors (high-bandwidth memory, say) is local to no package.
     const hwloc_obj_t pu =
         first_pu < 0 ? nullptr
                      : hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(first_pu));

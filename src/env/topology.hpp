@@ -33,7 +33,7 @@ class PuSet {
   [[nodiscard]] bool contains(int os_index) const;
   /// The PUs that both sets have.
   [[nodiscard]] PuSet common_with(const PuSet& other) const;
-  /// As Linux writes CPU lists: "0-3,8".
+  /// Returns the set as a CPU list of Linux: "0-3,8".
   [[nodiscard]] std::string to_string() const;
 
   bool operator==(const PuSet&) const = default;
@@ -92,7 +92,8 @@ class Topology {
   /// Binding of the calling thread; empty when it is not known.
   [[nodiscard]] PuSet current_thread_binding() const;
 
-  /// Where the first PU of the set is, or, of an empty set, the first allowed one.
+  /// Returns the location of the first PU of the set, or, if the set is empty, of the first allowed
+  /// one.
   [[nodiscard]] Location locate(const PuSet& set) const;
   /// Logical indices of all NUMA nodes: those in the package of the set's first PU (of an empty
   /// set: of the first allowed one), then those of the other packages.
@@ -102,7 +103,7 @@ class Topology {
   [[nodiscard]] bool bind_memory(std::span<std::byte> buffer, int numa) const;
   /// NUMA node of the page at an address, or -1 when it is not known.
   [[nodiscard]] int numa_node_of(const std::byte* address) const;
-  /// For people: "package 0 core 3 (PU 6-7)"; "not bound" for an empty set.
+  /// Returns a text for reports: "package 0 core 3 (PU 6-7)"; "not bound" for an empty set.
   [[nodiscard]] std::string describe(const PuSet& set) const;
 
  private:
@@ -124,7 +125,7 @@ class Topology {
   std::vector<int> pus_ordered_;  // the PUs of cores_, in the same order
 };
 
-/// Where one worker of a rank is bound.
+/// Placement of one worker of a rank.
 struct WorkerPlacement {
   Rank rank;
   PuSet pus;

@@ -29,8 +29,8 @@ ConsumerKind kind_of(const EventTaskOptions& options) {
 
 }  // namespace
 
-/// Runs the task that became ready first among those not begun, whichever made this: queues of
-/// workers are last in, first out, where tasks are made on the worker itself.
+/// Runs the task that became ready first among those that have not begun, not the one for which it
+/// was made: the queue of a worker is last in, first out for tasks that are made on that worker.
 class Core::Runner final : public sched::Task {
  public:
   Runner(Core& core, int task_priority) : core_(core) {
@@ -308,7 +308,7 @@ void Core::fire_to_all(const SharedContent& content) {
   deliver_here(content);
 }
 
-// It has its number: were it lost, those behind it would wait for it for ever.
+// The event has its number already: if it were lost, later events would wait for it for ever.
 template <class Send>
 void Core::insist(Send send) {
   try {
@@ -323,7 +323,7 @@ void Core::send(Rank target, Parcel&& parcel) {
   insist([&] { message_.send(target, std::move(parcel)); });
 }
 
-// From this rank on, round the team: each source has a tree of its own.
+// The tree lists the ranks from this one on, cyclically, so that each source has a tree of its own.
 void Core::multicast(Parcel&& parcel) {
   constexpr int kArity = 4;
   std::vector<Rank> others;

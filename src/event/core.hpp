@@ -51,10 +51,10 @@ class Core final : private term::Unsatisfied {
     note_use();
     return sources_;
   }
-  /// Throws unless this can be fired to `target`.
+  /// Throws CheckError unless the event can be fired to `target`.
   Rank check_target(EventPeer target, const Content& content) const;
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// "events 'x': task 'y'", or the like without a name.
+  /// Returns a text such as "events 'x': task 'y'".
   [[nodiscard]] std::string describe_task(const EventTaskOptions& options) const;
 
  private:

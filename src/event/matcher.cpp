@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kNamesMin = 64;  // fewer are kept without a look at their use
 constexpr std::uint64_t kBehindTasks = std::uint64_t{1} << 63;  // a turn
 
-/// Place that a group fills next. The smaller one comes first.
+/// Place that a group fills next; the group with the smaller one comes first.
 struct Place {
   std::uint64_t round;  // number of the instance; greedy: 1 if every dependency has an event
   std::uint32_t dependency;
@@ -32,14 +32,14 @@ Place next_place(const Group& group) {
   return {group.filled_count / group.size, members[group.filled_count % group.size]};
 }
 
-/// For one instance at a time, the oldest that is not complete: else there would be instances
-/// without end.
+/// Returns whether the group takes a copy: only for the oldest incomplete instance, as otherwise
+/// copies would make instances without end.
 bool wants_copy(const Group& group) {
   const Consumer& consumer = *group.consumer;
   return consumer.held_up_by == nullptr && next_place(group).round == consumer.oldest();
 }
 
-/// It leaves the matcher.
+/// Removes the event from the matcher and returns its payload.
 Payload consume(const StoredEvent& event) {
   if (!event.persistent) --event.name->use_count;
   return event.payload;
@@ -169,8 +169,8 @@ void Matcher::make_groups(Consumer& consumer, std::span<const Dependency> depend
   if (!consumer.is_transient()) consumer.group_of = group_of;
 }
 
-// From both ends at once: most belong near one of them. The list is in order, so the two steps
-// that pass others end before the ends are reached.
+// Searches from both ends at once, as most groups belong near one of them. The list is in order, so
+// that both searches end before they reach the other end.
 Group* Matcher::place_of(const Slot& slot, const Consumer& consumer) {
   Group* last = slot.groups.last();
   for (Group* first = slot.groups.first(); first != nullptr; first = first->in_slot.next) {
@@ -204,7 +204,7 @@ void Matcher::take_all(Consumer& greedy, Ready& ready) {
   }
 }
 
-// True: there may be more, for the next instance.
+// Returns whether there may be more events, for the next instance.
 bool Matcher::take_in_turn(Consumer& consumer, Ready& ready) {
   const bool once = consumer.is_transient();
   const std::vector<Group*>& group_of = once ? group_of_ : consumer.group_of;
@@ -348,7 +348,7 @@ void Matcher::keep_persistent(EventPtr owned, Ready& ready) {
     groups.push_back(next);
     next = next->in_slot.next;
   }
-  // A transient consumer ends with the last of its groups that are here.
+  // A transient consumer ends with the last of its groups in this slot.
   for (Group* const group : groups) give_copies(event, *group, ready);
 }
 

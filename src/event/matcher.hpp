@@ -40,7 +40,7 @@ struct Dependency {
   std::string name;
 };
 
-/// Payload as its consumers get it. The matcher only passes it on.
+/// Payload of an event; the matcher does not look at it.
 using Payload = std::shared_ptr<const void>;
 
 struct Arrival {
@@ -100,7 +100,7 @@ class Instance {
 
   /// Action of the consumer's spec.
   [[nodiscard]] const std::shared_ptr<void>& action() const { return action_; }
-  /// All dependencies are met. Stays so.
+  /// Returns whether all dependencies are met; once true, it stays so.
   [[nodiscard]] bool is_ready() const { return missing_ == 0; }
 
  private:
@@ -127,7 +127,8 @@ struct StringHash {
 template <class T>
 using ByString = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
 
-/// Functions that make instances ready append them to `ready`; begin_run() is due for each.
+/// Matching engine. Functions that make instances ready append them to `ready`; the caller must
+/// call begin_run() for each.
 class Matcher {
  public:
   explicit Matcher(MatchingRule rule = MatchingRule::paper);
@@ -139,35 +140,38 @@ class Matcher {
   /// and per event taken, however much else waits.
   ConsumerId add_consumer(const ConsumerSpec& spec, Ready& ready);
   void arrive(const Arrival& arrival, Ready& ready);
-  /// At most one event per dependency of those that are there.
+  /// Removes at most one event for each dependency, of those that have arrived, and returns their
+  /// payloads.
   std::vector<Payload> retrieve_any(std::span<const Dependency> dependencies);
-  /// The events of a ready instance, in the order of its dependencies.
+  /// Returns the events of a ready instance, in the order of its dependencies.
   std::vector<Payload> begin_run(Instance& instance, Ready& ready);
 
-  /// A task of this name waits, or is persistent.
+  /// Returns whether a task of this name waits, or is persistent.
   [[nodiscard]] bool is_submitted(std::string_view name) const;
-  /// Removes the earliest submitted task of this name; false: there is none. The events that it
-  /// held go back to their old places in the order of arrival and are matched again. Instances that
-  /// are ready stay. Cost: per event that goes back, up to the number of older ones under its name
-  /// that wait.
+  /// Removes the earliest submitted task of this name; returns false if there is none. The events
+  /// that it held return to their old places in the order of arrival and are matched again.
+  /// Instances that are ready stay. Cost: for each event that returns, up to the number of older
+  /// ones of its name that wait.
   bool remove(std::string_view name, Ready& ready);
-  /// The same for a wait; false: it is ready, or gone.
+  /// Removes a wait, and matches its events again; returns false if the wait is ready, or does not
+  /// exist any more.
   bool withdraw(ConsumerId wait, Ready& ready);
-  /// The same for the events of a wait that is ready: in place of begin_run().
+  /// Matches the events of a ready wait again, instead of begin_run().
   void give_back(Instance& instance, Ready& ready);
 
   // --- work that keeps the world from ending
 
-  /// Transient tasks and waits that are not ready.
+  /// Returns the number of transient tasks and waits that are not ready.
   [[nodiscard]] std::uint64_t waiting_count() const { return waiting_count_; }
-  /// Incomplete instances of persistent tasks, except the oldest one of each. They hold events that
-  /// other tasks may need.
+  /// Returns the number of incomplete instances of persistent tasks, without the oldest one of
+  /// each. They hold events that other tasks may need.
   [[nodiscard]] std::uint64_t later_count() const { return later_count_; }
-  /// Persistent tasks without later instances that would run with the events that incomplete
-  /// instances of others hold. The library's rule has none: it does not wait for events that
-  /// persistent tasks hold. Cost: per dependency of persistent tasks and per event held.
+  /// Returns the number of persistent tasks without later instances that would run with the events
+  /// that incomplete instances of others hold. By the library's rule there are none: it does not
+  /// wait for events that persistent tasks hold. Cost: for each dependency of persistent tasks and
+  /// each event held.
   [[nodiscard]] std::uint64_t starved_count() const { return starved().size(); }
-  /// Events that are not persistent and were not taken.
+  /// Returns the number of events that are not persistent and were not taken.
   [[nodiscard]] std::uint64_t unconsumed_count() const { return unconsumed_count_; }
 
   // --- reports
@@ -179,13 +183,14 @@ class Matcher {
   /// Calls `visit` for each of the unconsumed_count(); those of one name in the order of arrival.
   void for_each_unconsumed(const Visit& visit) const;
 
-  /// Entries of lists and tables looked at so far: the measure of cost in tests.
+  /// Returns the number of entries of lists and tables that were looked at so far, as a measure of
+  /// cost in tests.
   [[nodiscard]] std::uint64_t probe_count() const { return probe_count_; }
 
  private:
   NameEntry& intern(std::string_view text);
   void sweep_names();
-  /// nullptr: nothing ever met there.
+  /// Returns the slot of a dependency; nullptr if it was never used.
   Slot* find_slot(const Dependency& dependency);
   Slot& make_slot(NameEntry& name, int source);
 
@@ -198,8 +203,8 @@ class Matcher {
   void take_all(Consumer& greedy, Ready& ready);
   void match(EventPtr event, Ready& ready);
   Group* choose(const StoredEvent& event);
-  /// Fills the next dependency of the group. True: that completed an instance; a consumer that is
-  /// not persistent is gone then.
+  /// Fills the next dependency of the group; returns whether that completed an instance. A consumer
+  /// that is not persistent does not exist any more then.
   bool give(Group& group, EventPtr event, Ready& ready);
   std::shared_ptr<Instance>& instance_at(Consumer& consumer, std::uint64_t number);
   void complete(Consumer& consumer, Ready& ready);

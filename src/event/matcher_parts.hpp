@@ -36,11 +36,12 @@ struct Group {
   std::uint32_t offset = 0;  // into Consumer::members
   sync::ListLink<Group> in_slot;
 
-  /// One of its dependencies may be filled now.
+  /// Returns whether one of its dependencies may be filled now.
   [[nodiscard]] bool is_open() const;
 };
 
-/// Where events of one source under one name meet dependencies on them; or events of any source.
+/// Meeting point of the events of one source and name, or of any source, with the dependencies on
+/// them.
 struct Slot {
   NameEntry* name = nullptr;
   int source = kAnySource;
@@ -85,7 +86,7 @@ struct Consumer {
   [[nodiscard]] bool is_greedy() const { return kind == ConsumerKind::greedy; }
 
   [[nodiscard]] std::uint64_t oldest() const { return first_instance + left_count; }
-  /// Incomplete instances behind the oldest one.
+  /// Returns the number of incomplete instances after the oldest one.
   [[nodiscard]] std::uint64_t later_count() const {
     const std::size_t incomplete = instances.size() - left_count;
     return incomplete > 0 ? incomplete - 1 : 0;
@@ -113,7 +114,7 @@ struct ConsumerLists {
   }
 };
 
-/// One more event for a dependency that has one.
+/// Further event for a dependency that has one already.
 struct Instance::Extra {
   std::uint32_t dependency;
   EventPtr event;

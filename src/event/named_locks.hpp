@@ -22,15 +22,17 @@ class NamedLocks {
   NamedLocks(const NamedLocks&) = delete;
   NamedLocks& operator=(const NamedLocks&) = delete;
 
-  /// Waits until the caller has it. **Errors**: CheckError when it has it already.
+  /// Waits until the caller holds the lock. **Errors**: CheckError when it holds the lock already.
   void lock(std::string_view name);
   [[nodiscard]] bool try_lock(std::string_view name);
-  /// **Errors**: CheckError when the caller does not have it, unless it lost it in wait_without().
+  /// Releases the lock. **Errors**: CheckError when the caller does not hold it, unless it lost it
+  /// in wait_without().
   void unlock(std::string_view name);
 
-  /// Calls `wait` without the locks that the caller holds, of other Events too, and takes them
-  /// again in an order that is the same for all: by name. It takes them again also when `wait`
-  /// throws, except after CancelledError: then they are lost, and unlocking them does nothing.
+  /// Releases the locks that the caller holds, also those of other Events, calls `wait`, and takes
+  /// the locks again, in the order of their names, which is the same for all callers. It also takes
+  /// them again when `wait` throws, except after CancelledError: then they are lost, and to unlock
+  /// them does nothing.
   void wait_without(const std::function<void()>& wait);
 
  private:

@@ -25,7 +25,7 @@ class Outbox {
   Outbox(Rank rank, int size) : rank_(rank), to_(static_cast<std::size_t>(size)) {}
 
   [[nodiscard]] Parcel to_one(Rank target, SharedContent content);
-  /// For a multicast to all others.
+  /// Makes the parcel of a multicast to all other ranks.
   [[nodiscard]] Parcel to_all(SharedContent content);
 
  private:
@@ -44,12 +44,13 @@ class Inbox {
  public:
   Inbox(Rank rank, int size) : rank_(rank), from_(static_cast<std::size_t>(size)) {}
 
-  /// Calls `deliver` for the events that are due now: this one, and those that waited for it.
+  /// Function that is called for each event that is due: the one that has arrived, and those that
+  /// waited for it.
   using Deliver = std::function<void(const SharedContent&)>;
   void accept(const Parcel& parcel, const Deliver& deliver);
-  /// Events that wait for earlier ones.
+  /// Returns the number of events that wait for earlier ones.
   [[nodiscard]] std::uint64_t held_count() const { return held_count_; }
-  /// Their sources.
+  /// Returns the sources of the events that wait for earlier ones.
   [[nodiscard]] std::vector<Rank> held_sources() const;
 
  private:

@@ -15,7 +15,7 @@ using SharedContent = std::shared_ptr<const Content>;
 /// Within the process, ranks share the content; between processes it is encoded straight into the
 /// packet. See order.hpp for the numbers.
 struct Parcel {
-  /// So many events to `rank` alone come before an event to all.
+  /// Number of events to `rank` alone that precede an event to all ranks.
   struct Before {
     std::int64_t rank;
     std::uint64_t one_count;

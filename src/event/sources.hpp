@@ -24,10 +24,10 @@ class Source : public sched::WaitingRoom, public std::enable_shared_from_this<So
       : WaitingRoom(scheduler), text_(std::move(text)) {}
   virtual ~Source();
 
-  /// Begins to watch. **Errors**: Error for a source that cannot be watched.
+  /// Starts to watch. **Errors**: Error for a source that cannot be watched.
   virtual void start() = 0;
-  /// Stops the source; the task that waits for it is destroyed. False: it has happened, or happens
-  /// right now.
+  /// Stops the source and destroys the task that waits for it; returns false if the event has
+  /// happened, or is just happening.
   bool stop();
   [[nodiscard]] bool was_stopped() const { return stopped_.load(std::memory_order_acquire); }
 
@@ -38,7 +38,7 @@ class Source : public sched::WaitingRoom, public std::enable_shared_from_this<So
 
  protected:
   void happen();
-  /// False: it happens right now.
+  /// Stops watching; returns false if the event is just happening.
   virtual bool unwatch() = 0;
 
  private:
@@ -47,19 +47,19 @@ class Source : public sched::WaitingRoom, public std::enable_shared_from_this<So
   bool happened_ SHOAL_GUARDED_BY(mutex_) = false;
 };
 
-/// The sources of one rank. Any thread.
+/// Sources of one rank. **Caller**: any thread.
 class Sources {
  public:
   explicit Sources(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  /// Calls `action` in a task that is called `name`, once it has happened.
+  /// Calls `action` in a task called `name` after `delay_ns`; returns the number for cancel().
   std::uint64_t after(std::uint64_t delay_ns, std::string name, std::function<void()> action);
   // **Errors**: CheckError in simulated worlds; Error for a source that cannot be watched.
   std::uint64_t when_readable(int descriptor, std::string name, std::function<void()> action);
   std::uint64_t on_signal(int signal, std::string name, std::function<void()> action);
   std::uint64_t when_memory_above(std::size_t size_bytes, std::string name,
                                   std::function<void()> action);
-  /// False: it has happened.
+  /// Cancels a source; returns false if its event has happened.
   bool cancel(std::uint64_t number);
 
  private:

@@ -29,13 +29,13 @@ class EventWait final : public sched::Waitable {
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
 
-  /// Returns the events once they are there. **Errors**: as sched::wait_for(); then its events have
-  /// gone back to others, and nothing refers to this any more.
+  /// Waits for the events and returns them. **Errors**: as sched::wait_for(); then its events are
+  /// matched with other consumers, and nothing refers to this object any more.
   std::vector<Payload> wait();
 
  private:
   friend class Core;
-  /// True if it is ready already.
+  /// Submits the wait; returns whether it is ready already.
   bool submit();
   void leave() SHOAL_REQUIRES(core_.mutex_);
   void give_back();

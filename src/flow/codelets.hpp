@@ -11,7 +11,7 @@
 
 namespace shoal::flow {
 
-/// Keeps them until the flow ends. Any thread.
+/// Codelets of a flow, which it keeps until the flow ends. **Caller**: any thread.
 class Codelets {
  public:
   Codelets() = default;
@@ -19,12 +19,13 @@ class Codelets {
   Codelets(const Codelets&) = delete;
   Codelets& operator=(const Codelets&) = delete;
 
-  /// The codelet was kept here last. A hint.
+  /// Returns whether this was the last flow to keep the codelet. A hint.
   [[nodiscard]] bool keeps(const CodeletCore& codelet) const {
     return codelet.keeper.load(std::memory_order_relaxed) == this;
   }
   void keep(const std::shared_ptr<CodeletCore>& codelet);
-  /// Name of an inserted codelet or other operation, by the hash of its name. For reports.
+  /// Returns the name of an inserted codelet or other operation, by the hash of its name, for
+  /// reports.
   [[nodiscard]] std::string text_of(std::uint32_t hash) const;
 
  private:

@@ -85,7 +85,7 @@ void Comparison::on_report(Report report) {
 }
 
 Comparison::Outcome Comparison::compare_one(Report& report, std::vector<Question>& questions) {
-  // With the goodbye the flow may end: no other thread sends anything to that rank.
+  // After this message the flow may end on that rank: no other thread sends anything to it.
   if (report.last && (!ended_ || comparing_ > 1)) return Outcome::waits;
   std::uint32_t sequence = report.first;
   for (const State& theirs : report.states) {

@@ -27,11 +27,11 @@ class Comparison {
  public:
   explicit Comparison(Core& core);
 
-  /// For a new sequence. They are made in the same order on all ranks.
+  /// Adds the log of a new sequence. Sequences are made in the same order on all ranks.
   [[nodiscard]] ProgramLog& add_log(const std::string& name);
-  /// Starts a comparison of the insertions so far, if there are new ones. Returns at once.
+  /// Starts a comparison of the insertions so far, if there are new ones. **Blocks**: never.
   void report(const ProgramLog& log);
-  /// Collective: returns when rank 0 has compared all.
+  /// Returns when rank 0 has compared all insertions. Collective.
   void end();
 
   /// Appends the numbers of its handlers.
@@ -51,7 +51,7 @@ class Comparison {
     bool last = false;
     std::uint64_t asked = 0;  // insertions of rank 0 that the other one was asked to compare
   };
-  /// For a rank that has inserted more than `state`, or another program if it is certain.
+  /// Question to a rank that has inserted more than `state`, or another program if that is certain.
   struct Question {
     int rank = 0;
     std::uint32_t sequence = 0;
@@ -69,14 +69,14 @@ class Comparison {
   void on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
                      const std::string& theirs, const std::vector<Digest>& digests) const;
   void on_goodbye();
-  /// Compares the reports that can be compared by now. The caller has raised comparing_.
+  /// Compares the reports that can be compared now. The caller has raised comparing_.
   void compare();
   /// Returns whether all ranks have ended.
   [[nodiscard]] bool compare_all();
   [[nodiscard]] Outcome compare_one(Report& report, std::vector<Question>& questions)
       SHOAL_REQUIRES(mutex_);
   [[nodiscard]] const ProgramLog* find_log(std::uint32_t sequence) const SHOAL_REQUIRES(mutex_);
-  /// As find_log(), from where the lock is not held.
+  /// Returns the log that find_log() finds, for a caller that does not hold the lock.
   [[nodiscard]] const ProgramLog* log_of(std::uint32_t sequence) const;
   [[nodiscard]] std::string text_of(const Digest* digest) const;
 

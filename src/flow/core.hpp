@@ -36,7 +36,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::source_location& place() const { return place_; }
   [[nodiscard]] Sequence& main() { return *sequences_.front(); }
-  /// The run has ended: calls are refused.
+  /// Returns whether the run has ended, so that calls are refused.
   [[nodiscard]] bool run_has_ended() const { return run_has_ended_; }
   void check_runs() const {
     if (run_has_ended_) term::refuse_after_run(title());
@@ -50,15 +50,16 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] Instances& instances() { return instances_; }
   [[nodiscard]] Handles& handles() { return handles_; }
   [[nodiscard]] Codelets& codelets() { return codelets_; }
-  /// Compares the programs of the ranks, or nullptr: a single rank, or a pruned flow.
+  /// Returns the comparison of the ranks' programs; nullptr for a single rank, or a pruned flow.
   [[nodiscard]] Comparison* comparison() const { return comparison_.get(); }
-  /// Checks at the end of a pruned flow, or nullptr: a single rank, or a flow with a comparison.
+  /// Returns the check at the end of a pruned flow; nullptr for a single rank, or a flow with a
+  /// comparison.
   [[nodiscard]] PrunedEnd* pruned_end() const { return pruned_end_.get(); }
   [[nodiscard]] Transfers& transfers() { return transfers_; }
-  /// Counts reports on early values that others owe to this rank. Its count_created() is called
-  /// with the lock of the transfers.
+  /// Returns the sequence that counts the reports on early values which other ranks owe to this
+  /// one. Its count_created() is called with the lock of the transfers.
   [[nodiscard]] Sequence& reports() { return *reports_; }
-  /// nullptr: the flow has no FlowScheduler.
+  /// Returns the dispatcher; nullptr if the flow has no FlowScheduler.
   [[nodiscard]] Dispatcher* dispatcher() const { return dispatcher_.get(); }
 
  private:

@@ -11,15 +11,16 @@
 
 namespace shoal::flow {
 
-/// For each ready task a ticket goes to shoal's own queues. The worker that comes upon the ticket
-/// takes a task from the FlowScheduler, and runs that one next.
+/// Runs the tasks of a FlowScheduler: for each ready task a ticket enters shoal's own queues, and
+/// the worker that runs the ticket takes a task from the FlowScheduler and runs it next.
 class Dispatcher {
  public:
   Dispatcher(sched::Scheduler& scheduler, std::shared_ptr<FlowScheduler> order);
 
-  /// The task owns itself. Any thread.
+  /// Adds a ready task, which owns itself. **Caller**: any thread.
   void push(FlowTask& task);
-  /// The function of the task is about to run on the calling worker, and has run.
+  /// Notifies the FlowScheduler when the task has run on the calling worker: made before, destroyed
+  /// after.
   class Running {
    public:
     Running(Dispatcher& dispatcher, FlowTask& task);

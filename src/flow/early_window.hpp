@@ -27,7 +27,7 @@ class EarlyWindow {
     yes,     // it may leave now
     report,  // likewise, and it is time for a report
   };
-  /// Whether a value of so many bytes may go to `rank`.
+  /// Returns whether a value of this size may be sent to `rank`.
   [[nodiscard]] Answer admit(int rank, std::size_t bytes) {
     Sent& link = sent_[rank];
     ++link.count;
@@ -43,14 +43,14 @@ class EarlyWindow {
   void for_each_count(F f) const {
     for (const auto& [rank, link] : sent_) f(rank, link.count);
   }
-  /// `rank` has taken so many bytes since the beginning.
+  /// Records the number of bytes that `rank` has taken since the start.
   void set_taken(int rank, std::uint64_t taken) {
     Sent& link = sent_[rank];
     link.taken = std::max(link.taken, taken);
   }
 
-  /// A value from `rank` that was not asked for has met its receive. Returns the bytes taken since
-  /// the beginning.
+  /// Called when a value from `rank` that was not requested has met its receive. Returns the number
+  /// of bytes taken since the start.
   std::uint64_t take(int rank, std::size_t bytes) { return taken_[rank] += bytes + kValueOverhead; }
 
  private:

@@ -17,7 +17,7 @@
 
 namespace shoal::flow {
 
-/// Used by the inserting threads; handles are used again.
+/// Table of the handles of a flow, which are reused. **Caller**: the inserting threads.
 class Handles {
  public:
   Handles(std::string flow, const term::Scope& scope, Instances& instances)
@@ -29,9 +29,9 @@ class Handles {
   [[nodiscard]] Handle& add_part(Handle& whole, const Shape& shape, std::size_t index,
                                  void* object);
   void remove(Handle& handle);
-  /// The flow ends.
+  /// Removes all handles at the end of the flow.
   void remove_all();
-  /// For reports.
+  /// Returns the name of a datum, for reports.
   [[nodiscard]] std::string name_of(std::uint64_t id) const;
   template <class F>
   void for_each(F f) {

@@ -30,34 +30,35 @@ class alignas(64) Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  /// Begins a life. `object` may be nullptr: made when it is needed.
+  /// Starts an instance. `object` may be nullptr; then it is made when it is needed.
   [[nodiscard]] static Instance& make(Instances& store, Handle& handle, void* object,
                                       bool owns_object);
   /// Marks the object as no copy. Precondition: no task uses the instance yet.
   void set_at_home() { at_home_ = true; }
-  /// Ends it, and frees the object if it is owned.
+  /// Ends the instance, and frees the object if it is owned.
   void end();
 
   /// Grants an exclusive access to the maker of the instance.
   void hold();
-  /// True: granted at once.
+  /// Enters an access; returns whether it was granted at once.
   bool enter(Access& access);
-  /// Gives an access back; grants those that come next.
+  /// Releases an access, and grants the next ones.
   void release(Mode mode);
-  /// The granted exclusive access only reads from here on; grants readers that come next.
+  /// Makes the granted exclusive access a reading one, and grants the next readers.
   void share();
-  /// Adds a destination to a send of the same version that has not left yet. False: there is none.
+  /// Adds a destination to a send of the same version that has not left yet; returns false if there
+  /// is none.
   [[nodiscard]] bool join_send(const Destination& to);
-  /// enter() of a send, to which others may add destinations.
+  /// Enters a send, to which join_send() may add destinations, see enter().
   bool enter_send(SendTask& task);
-  /// The value leaves now, to these.
+  /// Ends the list of destinations of a send, whose value leaves now, and returns it.
   [[nodiscard]] std::vector<Destination> close_send(const std::shared_ptr<SendList>& list);
-  /// The instance ends when its last access was released.
+  /// Lets the instance end when its last access was released.
   void detach();
 
   // Commutative accesses that are granted exclude each other by a flag.
   [[nodiscard]] bool try_take_turn();
-  /// False: the flag is free by now. Else the access is retried when it comes to be.
+  /// Registers an access for a retry when the flag is free; returns false if the flag is free now.
   [[nodiscard]] bool wait_for_turn(Access& access);
   void end_turn();
 
@@ -77,7 +78,7 @@ class alignas(64) Instance {
     last_worker_.store(static_cast<std::int16_t>(worker), std::memory_order_relaxed);
   }
 
-  /// Accesses that acquire() has got, for reports.
+  /// Counts the accesses that acquire() holds, for reports.
   void count_acquired(int by) { acquired_.fetch_add(by, std::memory_order_relaxed); }
 
   [[nodiscard]] Handle& handle() const { return *handle_; }
@@ -90,7 +91,7 @@ class alignas(64) Instance {
     std::string first;  // name of the first task that waits, if asked for
   };
   [[nodiscard]] State state(bool with_name = false) const;
-  /// Empties the queue, when nothing runs any more: one access after the other.
+  /// Removes one waiting access after the other, when nothing runs any more.
   [[nodiscard]] Access* take_waiting();
 
  private:
@@ -100,9 +101,9 @@ class alignas(64) Instance {
   }
   [[nodiscard]] bool enter_locked(Access& access) SHOAL_REQUIRES(mutex_);
   [[nodiscard]] Access* grant_next() SHOAL_REQUIRES(mutex_);
-  /// Tells the tasks of granted accesses.
+  /// Notifies the tasks of granted accesses.
   static void satisfy_all(Access* group);
-  /// Ends, and may begin another life.
+  /// Ends the instance, which may be used again.
   void recycle();
 
   mutable sync::StoreReleaseMutex mutex_;
@@ -126,11 +127,11 @@ class alignas(64) Instance {
   std::vector<void*> spares_ SHOAL_GUARDED_BY(mutex_);
 };
 
-/// All accesses of the task are granted: it becomes ready when it has the turns of its commutative
-/// ones. Any thread.
+/// Called when all accesses of the task are granted: it becomes ready when it has the flags of its
+/// commutative ones. **Caller**: any thread.
 void make_ready(FlowTask& task);
 
-/// One more access of the task is granted. Any thread.
+/// Called when one more access of the task is granted. **Caller**: any thread.
 inline void satisfy(FlowTask& task) {
   // acq_rel: the last one sees the writes of all
   if (task.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task);

@@ -13,10 +13,11 @@
 
 namespace shoal::flow {
 
-/// Keeps their memory until the flow ends, and counts the bytes of copies. Any thread.
+/// Pool of instances, whose memory it keeps until the flow ends; counts the bytes of copies.
+/// **Caller**: any thread.
 class Instances {
  public:
-  /// An instance that is not in use.
+  /// Returns an instance that is not in use.
   [[nodiscard]] Instance& take();
   void put_back(Instance& instance);
   template <class F>

@@ -16,7 +16,7 @@ namespace flow {
 
 namespace {
 
-/// Has the whole for the parts, which it lets go on.
+/// Holds the access to the whole, and lets the accesses to the parts begin.
 class PartitionTask final : public FlowTask {
  public:
   PartitionTask(Sequence& sequence, Instance& whole, std::vector<Instance*> parts)
@@ -37,7 +37,7 @@ class PartitionTask final : public FlowTask {
   std::vector<Instance*> parts_;
 };
 
-/// Has all parts, and gives the whole back.
+/// Holds the accesses to all parts, and releases the whole.
 class UnpartitionTask final : public FlowTask {
  public:
   UnpartitionTask(Sequence& sequence, Instance& whole, std::vector<Access>& parts)

@@ -25,11 +25,11 @@ class PerformanceModels {
     double mean_ns = 0;       // of their times
     double squares = 0;       // sum of the squared differences from the mean
 
-    /// Adds those of another one.
+    /// Adds the times of another history.
     void merge(const History& other);
   };
 
-  /// Models that end with the program.
+  /// Makes models without a file.
   PerformanceModels() = default;
   /// Reads `path`, which need not exist; with `read_only` it stays as it is. **Errors**:
   /// ConfigError, with the line, for a file that is no file of models.
@@ -42,15 +42,15 @@ class PerformanceModels {
   /// File of this machine in a directory: DIRECTORY/HOST.models.
   [[nodiscard]] static std::string path_in(const std::string& directory);
 
-  /// A task has run.
+  /// Adds the run time of a task.
   void add(std::string_view codelet, std::size_t size_bytes, double ns);
-  /// Expected time, or nothing for a codelet of which too little is known.
+  /// Returns the expected time, or nothing if there are too few times of the codelet.
   [[nodiscard]] std::optional<double> predict(std::string_view codelet,
                                               std::size_t size_bytes) const;
-  /// Times of this codelet and size; count 0: none.
+  /// Returns the times of this codelet and size, with count 0 if there are none.
   [[nodiscard]] History history(std::string_view codelet, std::size_t size_bytes) const;
-  /// Adds the new times to what the file has now, and replaces it as a whole. When two processes
-  /// do so at the same moment, the times of one may be lost. **Errors**: ConfigError.
+  /// Adds the new times to those in the file, which is replaced as a whole. When two processes do
+  /// so at the same time, the times of one may be lost. **Errors**: ConfigError.
   void save();
 
  private:

@@ -53,18 +53,18 @@ class ProgramLog {
     const sync::Lock lock(mutex_);
     return state_;
   }
-  /// Insertion `number`, from 1; nothing if it is not kept any more, or is still to come.
+  /// Returns insertion `number`, from 1; nothing if it is not kept any more, or does not exist yet.
   [[nodiscard]] std::optional<Digest> find(std::uint64_t number) const {
     const sync::Lock lock(mutex_);
     if (number < first_kept() || number > state_.count) return std::nullopt;
     return kept_[(number - 1) % kKept];
   }
-  /// Number of the first one that is kept.
+  /// Returns the number of the first insertion that is kept.
   [[nodiscard]] std::uint64_t first() const {
     const sync::Lock lock(mutex_);
     return first_kept();
   }
-  /// All that are kept, and the number of the first one.
+  /// Returns all insertions that are kept, and the number of the first one.
   [[nodiscard]] std::pair<std::uint64_t, std::vector<Digest>> all() const {
     const sync::Lock lock(mutex_);
     std::vector<Digest> digests;

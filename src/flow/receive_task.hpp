@@ -32,19 +32,20 @@ class ReceiveTask final : public FlowTask {
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const TransferId& id() const { return id_; }
   [[nodiscard]] std::string name() const override;
-  /// Everything but the value is there. Certain, once true.
+  /// Returns whether the task waits for nothing but its value; once true, it stays so.
   [[nodiscard]] bool lacks_value_only() const {
     return missing.load(std::memory_order_acquire) == 1;
   }
-  /// Memory where the value may be put at once, or nothing. If lacks_value_only().
+  /// Returns the memory where the value may be written at once, or nothing. **Precondition**:
+  /// lacks_value_only().
   [[nodiscard]] std::span<std::byte> place();
   [[nodiscard]] bool keeps_accesses() const override { return keeps_access_; }
-  /// The value has come: in place, or as bytes.
+  /// Called when the value has arrived, in place or as bytes.
   void arrive_in_place() { arrived_ = true; }
   void arrive(std::vector<std::byte> bytes) { bytes_ = std::move(bytes); }
   void arrive(std::shared_ptr<const std::vector<std::byte>> bytes) { shared_ = std::move(bytes); }
-  /// It has come in place, and others read it there: the access becomes one that reads, and is
-  /// released with the last reference to `hold`.
+  /// Called when the value has arrived in place and others read it there: the access becomes a
+  /// reading one, and is released with the last reference to `hold`.
   void arrive_in_place(std::shared_ptr<const void> hold) {
     hold_ = std::move(hold);
     keeps_access_ = true;

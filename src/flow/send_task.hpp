@@ -19,7 +19,8 @@ struct Destination {
   std::int32_t priority = 0;  // of the first task there that reads it
 };
 
-/// Receivers of a value, to which more are added until it leaves. The lock of the instance is held.
+/// Receivers of a value; more may be added until the value leaves. Guarded by the lock of the
+/// instance.
 struct SendList {
   std::vector<Destination> to;
 };

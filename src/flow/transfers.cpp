@@ -46,7 +46,7 @@ Recipients recipients_of(std::span<const Destination> to, const MulticastTree& t
 
 }  // namespace
 
-/// Gives the read access to a value back once all transfers of it have left.
+/// Releases the read access to a value when all transfers of it have left.
 class Transfers::Release {
  public:
   Release(const Transfers& transfers, Instance& instance, Sequence& sequence)
@@ -128,7 +128,7 @@ Transfers::~Transfers() {
 
 // --- sending
 
-// The one place where values leave.
+// All values are sent here.
 void Transfers::send(Instance& instance, Sequence& sequence, std::span<const Destination> to,
                      bool is_late) {
   const auto release = std::make_shared<Release>(*this, instance, sequence);
@@ -352,7 +352,8 @@ void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding
   satisfy(*task);  // the last step: the flow may end
 }
 
-// While the value is passed on, the instance is only read, or what it is made from stays.
+// While the value is forwarded, its bytes stay unchanged: either the instance is only read, or the
+// bytes from which it was made are kept.
 void Transfers::hand_over(ReceiveTask& task, Match& match) {
   if (match.in_place && match.forwarding != nullptr) {
     auto hold = std::make_shared<Release>(*this, *task.access().instance, task.sequence());

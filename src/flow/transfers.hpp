@@ -31,8 +31,8 @@ class Core;
 class Instance;
 class Sequence;
 
-/// Sends and receives of one flow on one rank. A value leaves unasked while the receiver has room
-/// for it; else it is announced, and leaves when the receiver has inserted its receive.
+/// Sends and receives of one flow on one rank. A value is sent eagerly while the receiver has room
+/// for it; else it is announced, and sent when the receiver has inserted its receive.
 ///
 /// **Caller**: any thread.
 class Transfers {
@@ -77,19 +77,19 @@ class Transfers {
   /// Sends the value of the instance, which the caller's read access holds; gives the access back
   /// when all of it has left. `is_late`: the value has left for other ranks before.
   void send(Instance& instance, Sequence& sequence, std::span<const Destination> to, bool is_late);
-  /// `task` waits for its value.
+  /// Registers `task`, which waits for its value.
   void expect(ReceiveTask& task);
 
   // --- the end of a pruned flow, when nothing of it is under way on this rank
 
-  /// Ranks that values were sent or announced to, and how many to each.
+  /// Returns the ranks to which values were sent or announced, and the number of values to each.
   [[nodiscard]] std::pair<std::vector<int>, std::vector<std::uint64_t>> sent_counts() const;
-  /// Fulfils the promise when so many values have arrived or were announced here, in all.
+  /// Fulfils the promise when `total` values have arrived or were announced on this rank.
   void await(std::uint64_t total, Promise<void>& all_arrived);
-  /// **Errors**: CheckError that names values without a receive.
+  /// Throws CheckError that names values without a receive, if there are any.
   void check_all_received() const;
 
-  /// Receives without a value, and values without a receive.
+  /// Returns the number of receives without a value, and of values without a receive.
   [[nodiscard]] std::uint64_t unmatched_count() const;
   void describe_unmatched(const std::string& flow, FunctionRef<void(std::string)> add) const;
   /// Appends the numbers of its handlers.
@@ -111,7 +111,7 @@ class Transfers {
   };
   template <class T>
   using ById = std::unordered_map<TransferId, T, IdHash>;
-  /// A transfer of which one side has come.
+  /// Transfer of which one side has arrived: the value, or the receive.
   struct Match {
     ReceiveTask* task = nullptr;
     std::vector<std::byte> bytes;  // unless they go to their place
@@ -125,7 +125,7 @@ class Transfers {
   };
   class Release;
 
-  /// Sends to ranks that have room for the value or have asked for it.
+  /// Sends the value to ranks that have room for it or have requested it.
   void transmit(const std::shared_ptr<Release>& release, std::span<const std::byte> payload,
                 const std::shared_ptr<const std::vector<std::byte>>& encoded,
                 std::span<const Destination> to, bool report);
@@ -143,14 +143,15 @@ class Transfers {
   /// Promise to fulfil without the lock, now that a value has come before its receive, or nullptr.
   [[nodiscard]] Promise<void>* arrived_unclaimed() const SHOAL_REQUIRES(mutex_);
   [[nodiscard]] std::uint64_t arrived_count() const SHOAL_REQUIRES(mutex_);
-  /// The value has met its receive. Returns what its sender is to be told, or 0.
+  /// Called when a value has met its receive. Returns the number of bytes to report to the sender,
+  /// or 0.
   [[nodiscard]] std::uint64_t take(const TransferId& id, const Match& match, std::size_t bytes)
       SHOAL_REQUIRES(mutex_);
   void tell_taken(int rank, std::uint64_t taken);
 
   Core& core_;
   const MulticastTree tree_;
-  /// Read by what lives longer than a flow that failed.
+  /// Flag that the flow has ended, for objects that outlive a flow that failed.
   const std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
   Counts counts_;
   mutable sync::Mutex mutex_;

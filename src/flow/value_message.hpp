@@ -16,21 +16,22 @@
 
 namespace shoal::flow {
 
-/// State of a recipient that passes a value on to others. It ends when the value may be changed.
+/// State of a recipient that forwards a value to others. It ends when the value may be changed.
 struct Forwarding {
   std::shared_ptr<const void> keeps;  // destroyed at the end
 };
 using SharedForwarding = std::shared_ptr<Forwarding>;
 
-/// A LargeMessage of bytes whose recipients may read the value while they pass it on.
+/// A LargeMessage of bytes; its recipients may read the value while they forward it.
 class ValueMessage {
  public:
   /// Functions of a recipient, in handlers.
   struct Functions {
-    /// Memory for so many bytes.
+    /// Returns memory for a value of this size.
     Function<std::span<std::byte>(std::size_t size_bytes, const TransferId& id, bool report)>
         buffer;
-    /// The value is there. With `forwarding` its bytes must not change before that ends.
+    /// Called when the value is there. If there is `forwarding`, the bytes must not change before
+    /// that ends.
     Function<void(const TransferId& id, SharedForwarding forwarding)> arrived;
   };
 
@@ -40,8 +41,8 @@ class ValueMessage {
   ValueMessage(const ValueMessage&) = delete;
   ValueMessage& operator=(const ValueMessage&) = delete;
 
-  /// `release` runs here, in a handler, when the bytes may be changed. **Caller**, **Blocks**: as
-  /// ActiveMessage::send().
+  /// Sends a value; `release` runs on this rank, in a handler, when the bytes may be changed.
+  /// **Caller**, **Blocks**: as ActiveMessage::send().
   void send(Rank target, std::span<const std::byte> bytes, const TransferId& id, bool report,
             Function<void()> release) const;
   void multicast(const Recipients& recipients, std::span<const std::byte> bytes,

@@ -26,7 +26,8 @@ void Remote::run_apart(const char* what, Pending& pending, F f) const {
   strand.set_name(fmt::format("{} of '{}', rank {}", what,
                               task != nullptr ? task->name() : std::string("a handler"),
                               core_.rank_));
-  // The strand does not touch `pending`: the caller, which ends it, would come behind the strand.
+  // The strand does not touch `pending`: otherwise the caller, which ends it, would be ordered
+  // after the strand.
   strand.run([to = &pending, next = pending.next(), f] {
     f();
     sync::publish(to);

@@ -37,7 +37,7 @@ CacheCore::Awaited CacheCore::join(const CacheKey& key) {
   return {*fetch, false};
 }
 
-// A request that is refused at the call ends its fetch: others may wait for it by now.
+// A request that is refused at the call ends its fetch, as others may wait for it already.
 void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
   if (!awaited.begins) return;
   try {
@@ -71,8 +71,8 @@ Copy CacheCore::fetch(const CacheKey& key) {
   {
     const sync::StoreReleaseLock lock(mutex_);
     ++statistics_.misses;
-    // Not one that is under way: its request may have been answered before the caller's reason to
-    // want a new copy.
+    // A fetch that is in progress does not count: its request may have been answered before the
+    // change because of which the caller wants a new copy.
     awaited = begin(key);
   }
   return await(key, awaited);

@@ -39,10 +39,11 @@ class Heap {
   }
   [[nodiscard]] env::SharedMemoryName name() const { return memory_->name(); }
 
-  /// **Errors**: Error when there is no room.
+  /// Allocates a range; returns its offset. **Errors**: Error when there is no room.
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment,
                                        bool collectively);
-  /// **Errors**: CheckError for an address that is not allocated, or was freed before.
+  /// Frees a range. **Errors**: CheckError for an address that is not allocated, or was freed
+  /// before.
   void free(std::uint64_t offset, bool collectively);
   /// Problem of an access to a range, or "": it lies within one allocation.
   [[nodiscard]] std::string problem_with(std::uint64_t offset, std::uint64_t size_bytes) const;

@@ -122,13 +122,13 @@ class Remote final : private term::Unsatisfied {
   /// Equal on all ranks, and unlike that of other memories.
   [[nodiscard]] std::uint32_t id() const;
 
-  /// See Core::last_writer().
+  /// Returns the last rank that wrote a range, see Core::last_writer().
   [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
                                                std::uint64_t size_bytes) const {
     return heap_.last_writer(offset, size_bytes);
   }
 
-  /// See Core::reach().
+  /// Returns the address of a range in this process, see Core::reach().
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   void get(const Range& from, std::byte* to, Pending& pending);
   void put(const Range& to, const std::byte* from, Pending& pending);

@@ -15,7 +15,7 @@
 namespace shoal::memory {
 
 bool Remote::may_be_near(int rank) const {
-  // --sim-races: each access is one of the task that asks for it, not of a handler at the target.
+  // With --sim-races, each access is one of the calling task, not of a handler at the target.
   if (sync::watches_strands()) return true;
   const net::Fabric& fabric = scope_.messenger().fabric();
   const Rank world = scope_.channel().team().to_world(Rank(rank));

@@ -13,7 +13,7 @@
 
 namespace shoal::net {
 
-/// One-sided access between processes; MPI-3 RMA.
+/// One-sided access to memory of other processes, by MPI-3 RMA.
 class RemoteMemory {
  public:
   /// Lets other processes read the memory, from when `done` is posted to the port of `owner`, a

@@ -62,8 +62,8 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
                          {.name = "a task of an executor"});
   }
 
-  /// Gives a rank half of the tasks that may move, the last ones; or, if there is none, the next
-  /// one that comes.
+  /// Gives a rank half of the tasks that may move, the last ones; if there is none, the next one
+  /// that is submitted.
   void feed(Rank thief) {
     std::vector<std::unique_ptr<ExecutorTask>> given;
     {
@@ -81,8 +81,8 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
     for (auto it = given.rbegin(); it != given.rend(); ++it) (*it)->send(*executor_, thief);
   }
 
-  /// Asks other ranks for tasks if there are none here, once until some come: those at distances of
-  /// powers of two, so that tasks reach all ranks in few steps.
+  /// Asks other ranks for tasks if this rank has none, once until some arrive. It asks the ranks at
+  /// distances of powers of two, so that tasks reach all ranks in few steps.
   void ask() {
     if (policy_ != Policy::stealing) return;
     {

@@ -10,8 +10,8 @@
 
 namespace shoal::object {
 
-/// In simulated runs. Has its own record of what arrives, apart from the queue. Its owner locks.
-/// Each function returns a text about a violation, or "".
+/// Checker of the order of invocations in simulated runs, with a record of arrivals of its own
+/// beside the queue. The owner holds a lock. Each function returns a text about a violation, or "".
 class OrderCheck {
  public:
   void arrives(const Invocation& invocation);
@@ -19,7 +19,7 @@ class OrderCheck {
   /// the end of the one before it.
   [[nodiscard]] std::string begins(const Invocation& invocation, std::uint32_t epoch);
   void ends(std::uint64_t context);
-  /// All waiting invocations were dropped.
+  /// Called when all waiting invocations were dropped.
   void forget();
 
  private:

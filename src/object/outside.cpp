@@ -29,10 +29,10 @@ using Bytes = std::vector<std::byte>;
 
 TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
 
-/// On a member, of its team.
+/// Handler on a member, of a message of the team.
 void forward_arrived(Team& team) { Objects::of(team).forward_arrived(); }
 
-/// On a rank that is no member.
+/// Handler on a rank that is no member.
 void is_outsider(World& world, std::uint64_t team) {
   Forwards::of(world.scope().channel()).set_outsider(team);
 }
@@ -92,7 +92,7 @@ struct Arrival {
   }
 };
 
-// Handlers have the number of their rank, in the team, for a context.
+// Context of the handlers of a rank: its number in the team.
 std::uint64_t context_of_handlers(Rank member, Rank world_rank) {
   if (member >= 0) return static_cast<std::uint64_t>(member.value()) + 1;
   return detail::mix64(static_cast<std::uint64_t>(world_rank.value()) + 2);
@@ -124,7 +124,7 @@ void pass_on_held_here(World& world, const Address& address) {
   if (team != nullptr) pass_on_all(HeldOutside::of(world.scope().channel()), *team);
 }
 
-// By a handler: what comes from outside later is handled after it.
+// Called by a handler, so that invocations from outside that arrive later are handled after these.
 void pass_on_held(Team& team) {
   const TeamHandle handle = team.handle();
   Team& world = team.scope().channel().messenger().world().services().get<Team>();
@@ -138,11 +138,11 @@ void check_may_miss(const Outside& outside) {
               describe(outside));
 }
 
-/// On rank 0 of the team.
+/// Handler on rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
   HeldOutside& held = HeldOutside::of(world.scope().channel());
   const TeamHandle handle = team_of(outside.address);
-  // Looked for before the team: a team has a channel only while it exists, or ends.
+  // This is read before the team is looked up: a team has a channel only while it exists, or ends.
   const bool is_known = world.scope().messenger().find_channel(handle.id) != nullptr;
   if (Team* const team = world.find(handle); team != nullptr) {
     pass_on_all(held, *team);
@@ -155,7 +155,7 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
     return messenger.backlog().listener().acknowledge(Rank(outside.origin), outside.sender, 1);
   }
   held.hold(outside, std::move(arguments), &pass_on_held);
-  // Either its first object sees that something is held, or the team is there now.
+  // Either the first object of the team sees the held invocations, or the team exists now.
   if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
 }
 

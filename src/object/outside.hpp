@@ -17,10 +17,10 @@
 
 namespace shoal::object {
 
-/// Context on `to` of the invocations from context `parent`.
+/// Returns the context on `to` of the invocations from context `parent`.
 [[nodiscard]] std::uint64_t context_on(std::uint64_t parent, Rank to);
 
-/// The invocation; the caller's team hears of its end.
+/// Wraps an invocation so that its end is acknowledged to the caller's team.
 [[nodiscard]] std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner,
                                                        Arrived&& outside,
                                                        const messaging::Messenger& messenger);
@@ -43,13 +43,13 @@ class Forwards {
 
   /// Belongs to the rank of `channel`.
   [[nodiscard]] static Forwards& of(const messaging::Channel& channel);
-  /// The team of `channel` is there: the number of those on their way, which this forgets.
+  /// Called when the team of `channel` exists: returns the number of its invocations in flight, and
+  /// removes it.
   [[nodiscard]] static std::uint64_t take(const messaging::Channel& channel);
 
-  // Any thread.
-  /// Counts one more, unless the team is there.
+  /// Counts an invocation, unless the team exists; returns its way. **Caller**: any thread.
   [[nodiscard]] Way begin(const messaging::Messenger& messenger, std::uint64_t team);
-  /// This rank is no member of the team.
+  /// Records that this rank is no member of the team.
   void set_outsider(std::uint64_t team);
 
  private:
@@ -74,19 +74,19 @@ class HeldOutside final : private term::Unsatisfied {
   explicit HeldOutside(term::Scope& world) : world_(world) {}
   ~HeldOutside();
 
-  /// Passes on what is held for a team, once it is there.
+  /// Function that forwards the invocations that wait for a team, once it exists.
   using PassOn = void (*)(Team&);
 
-  // **Caller**: a handler.
+  /// Keeps an invocation until its team exists. **Caller**: a handler.
   void hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on);
-  /// Removes and returns what is held for a team, in the order in which it came.
+  /// Removes the invocations that wait for a team, and returns them in the order of their arrival.
   [[nodiscard]] std::vector<Held> take(std::uint64_t team);
 
-  // Any thread.
-  /// The first object of `team` was made here, on its rank 0.
+  // **Caller**: any thread.
+  /// Called when the first object of `team` was made on this rank, its rank 0.
   void object_made(Team& team) const;
   void team_ended(std::uint64_t team);
-  /// Remembers the last 1024 teams only.
+  /// Returns whether the team has ended, for the last 1024 teams only.
   [[nodiscard]] bool has_ended(std::uint64_t team) const;
 
  private:

@@ -60,7 +60,7 @@ class RunQueue {
   /// `may_run` is false wait for retry(), with all later ones of their contexts. One without a
   /// context waits with those of its epoch.
   [[nodiscard]] Taken take(MayRun may_run);
-  /// The taken ones that have not begun come first again.
+  /// Puts the taken invocations that have not begun back to the front.
   void put_back(Taken& taken);
   void done(Context& context);
   /// The invocation of the context that runs is about to wait: those behind it leave the windows.
@@ -69,18 +69,20 @@ class RunQueue {
   void open_windows(bool open);
   /// Tries again the invocations that could not run before `epoch`.
   void retry(std::uint32_t epoch);
-  /// Moves all that wait to `cleared`; those that run are still to be done().
+  /// Moves all invocations that wait to `cleared`; done() must still be called for those that run.
   void clear(InvocationList& cleared);
 
-  /// There may be one that may run.
+  /// Returns whether there may be an invocation that may run.
   [[nodiscard]] bool is_ready() const { return !ready_.empty(); }
-  /// Invocations that wait for retry(), with those behind them.
+  /// Returns the number of invocations that wait for retry(), including those after them in their
+  /// contexts.
   [[nodiscard]] std::size_t blocked_count() const;
   [[nodiscard]] const std::vector<Context*>& blocked() const { return blocked_; }
-  /// One that waits, but not for retry(); nullptr if there is none.
+  /// Returns an invocation that waits, but not for retry(); nullptr if there is none.
   [[nodiscard]] const Invocation* example() const;
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// The section waits for all invocations: a context runs all of its own before the next one.
+  /// Sets whether the section waits for all invocations: then a context runs all of its own before
+  /// the next one.
   void set_draining(bool draining) { is_draining_ = draining; }
 
  private:

@@ -55,8 +55,8 @@ void Share::accept(std::unique_ptr<Invocation> invocation) {
 // Its caller is counted in the scope, or is a handler of it.
 void Share::start_runner() { turn_->give_to(make_runner_(shared_from_this(), scope_)); }
 
-// A runner that has waited takes none while there is another one.
-// Even with others waiting for the turn, it takes the first ones: else two sections that poll would
+// Takes invocations to run. A runner that has waited takes none while there is another runner. It
+// takes the first ones even if others wait for the turn: otherwise two sections that poll would
 // keep it from running any.
 bool Share::take(Runner& runner, bool is_first) {
   InvocationList dropped;
@@ -91,7 +91,8 @@ void Share::leave(Runner& runner) {
   if (wants) start_runner();
 }
 
-// The next one of a context with an order cannot begin before the runner goes on: it keeps those.
+// Keeps the next invocations of a context with an order, which cannot begin before the runner
+// continues.
 void Share::park(Runner& runner) {
   InvocationList done;
   InvocationList rest;
@@ -230,7 +231,7 @@ void Share::begin_forwarded(std::uint64_t count) {
   update_source();
 }
 
-// Had it gone directly, it could overtake those that are on that way.
+// An invocation that is sent directly could overtake those that travel through rank 0.
 bool Share::forward() {
   const sync::Lock lock(mutex_);
   if (forwarded_ == 0) return false;

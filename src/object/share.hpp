@@ -63,7 +63,8 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
                     std::atomic<std::uint32_t>& epoch);
   void move(std::uint32_t number, void* representative);
   void remove(std::uint32_t number) noexcept;
-  /// nullptr: there is none. **Errors**: see Objects::find().
+  /// Returns the representative of an object; nullptr if there is none. **Errors**: as
+  /// Objects::find().
   [[nodiscard]] void* find(std::uint32_t number, const ObjectClass& wanted) const;
   [[nodiscard]] std::string describe_missing(std::uint32_t number) const;
   /// See Objects::name_of().
@@ -79,9 +80,11 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   [[nodiscard]] bool is_direct() const {
     return is_direct_.load(std::memory_order_acquire);  // pairs with the release in forward_arrived
   }
-  /// Before any invocation.
+  /// Sets the number of invocations that this rank has sent through rank 0; called before any
+  /// invocation.
   void begin_forwarded(std::uint64_t count);
-  /// Counts one more, unless all have arrived.
+  /// Counts an invocation through rank 0, unless all earlier ones have arrived; returns whether it
+  /// has.
   [[nodiscard]] bool forward();
   void forward_arrived();
 
@@ -90,7 +93,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   /// The runner is about to wait, and has the turn: invocations that it has taken and not begun
   /// wait here again, and the turn is free.
   void park(Runner& runner);
-  /// See RunQueue.
+  /// Sets whether the section waits for all invocations, see RunQueue::set_draining().
   void set_draining(bool draining) {
     const sync::Lock lock(mutex_);
     queue_.set_draining(draining);
@@ -120,9 +123,10 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
     ~InUse() { end(); }
     InUse(const InUse&) = delete;
     InUse& operator=(const InUse&) = delete;
-    /// As of the last renewal; nullptr: there is none, or one of another class.
+    /// Returns the representative at the last renewal; nullptr if there is none, or one of another
+    /// class.
     [[nodiscard]] void* representative() const;
-    /// Something has run since.
+    /// Looks the representative up again, as code of the program has run since.
     void renew();
 
    private:
@@ -208,7 +212,7 @@ class Caller final : public sched::TaskLocal {
   /// Caller of the running task, or nullptr.
   [[nodiscard]] static Caller* find();
 
-  /// In which the task invokes.
+  /// Returns the context in which the task invokes.
   [[nodiscard]] std::uint64_t context() const { return context_; }
   void set_context(std::uint64_t context) {
     context_ = context;

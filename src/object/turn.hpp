@@ -76,7 +76,7 @@ class Turn final : public sched::Waitable, public messaging::WaitingSenderListen
 
   [[nodiscard]] bool try_acquire();
   [[nodiscard]] sync::Waiter* pop_next() SHOAL_REQUIRES(mutex_);
-  /// In simulated runs: fails the world if another task uses the turn.
+  /// Fails the world if another task uses the turn, in simulated runs.
   void check_taken();
 
   term::Scope& world_;

@@ -31,7 +31,7 @@ class ClockSync {
   /// The ranks are those of this process. All outlive this. Caller: before the workers start.
   ClockSync(env::Env& env, trace::Recorder& recorder, const net::Layout& layout,
             const std::vector<std::unique_ptr<RankRuntime>>& ranks);
-  /// After the workers have stopped.
+  /// Called after the workers have stopped.
   ~ClockSync();
   ClockSync(const ClockSync&) = delete;
   ClockSync& operator=(const ClockSync&) = delete;

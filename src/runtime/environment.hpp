@@ -9,7 +9,7 @@
 
 namespace shoal::runtime {
 
-/// Where environment variables come from, so that tests need none of the process's own.
+/// Source of environment variables, so that tests do not need those of the process.
 struct Environment {
   std::function<std::optional<std::string>(const std::string& name)> lookup;
   std::function<std::vector<std::string>()> names;  // of all variables, in any order

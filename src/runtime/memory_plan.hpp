@@ -27,9 +27,9 @@ struct MemoryPlan {
 
   /// Limit of a process with so many workers; 0: none. `auto` leaves one worker for messages.
   [[nodiscard]] int limit_of(int workers) const;
-  /// nullptr: no limit. One for each process.
+  /// Makes the limit of a process; nullptr if there is none.
   [[nodiscard]] std::shared_ptr<sched::MemoryBoundLimit> make_limit(int workers) const;
-  /// For people; empty without a limit.
+  /// Returns a text on the limit for reports; empty without one.
   [[nodiscard]] std::string describe_limit(int workers) const;
 };
 

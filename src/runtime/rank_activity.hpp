@@ -13,12 +13,12 @@ namespace shoal::runtime {
 /// **Caller**: one thread.
 class RankActivity {
  public:
-  /// Both outlive this.
+  /// Makes an object for these ranks; both arguments outlive it.
   RankActivity(env::Env& env, const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
   /// Compares counters of tasks and messages with those of the last look; true if any has changed.
   bool look();
-  /// Nothing can have happened for so long, since the process was stopped.
+  /// Leaves out a time in which nothing can have happened, since the process was stopped.
   void skip(std::uint64_t ns);
   /// Time since any rank was last active.
   [[nodiscard]] std::uint64_t quiet_ns() const;

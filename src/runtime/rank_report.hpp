@@ -44,8 +44,8 @@ struct RankHistory {
 RankPart describe_rank(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
                        const RankHistory& history);
 
-/// One text of the parts, in rank order; ranks that have nothing to say share lines. `missing` are
-/// ranks that gave no part.
+/// Merges the parts into one text, in the order of ranks; ranks without news share lines. `missing`
+/// are ranks that gave no part.
 std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& missing);
 
 /// "30.1 s", "12.5 ms", "3.0 us".

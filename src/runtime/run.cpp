@@ -42,9 +42,9 @@ class Process {
   Process(const Config& config, const ProgramMpi& program);
 
   int run(const MainFunction& main_function);
-  /// After run(). True: objects of the program refer to this.
+  /// Called after run(). Returns whether objects of the program refer to this.
   [[nodiscard]] bool end_run();
-  /// --info: collective, in place of run().
+  /// Prints the text of --info, instead of run(). Collective.
   void print_info();
 
  private:
@@ -96,7 +96,7 @@ Process::Process(const Config& config, const ProgramMpi& program) : config_(conf
   }
 }
 
-// Errors are those of all processes.
+// Throws the same errors in all processes.
 void Process::agree() {
   if (transport_ != nullptr) {
     layout_ = transport_->layout();
@@ -168,7 +168,7 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   const std::size_t first =
       static_cast<std::size_t>(rank - layout_.first_local()) * static_cast<std::size_t>(workers_);
   options.on_worker_start = [this, first](WorkerId worker) {
-    // Where it cannot be bound, a warning has said so.
+    // If it cannot be bound, a warning was written before.
     static_cast<void>(
         topology_.bind_current_thread(places_[first + static_cast<std::size_t>(worker.value())]));
   };
@@ -362,9 +362,9 @@ void Process::give_up(const std::string& text) {
   std::_Exit(1);
 }
 
-/// Where the process is. Constructors of global objects run in the order of the linked files, and a
-/// library comes behind the program's; destructors and exit handlers run in the reverse order. So
-/// this is `main` after the program's constructors, and before its destructors.
+/// Phase of the process. Constructors of global objects run in the order of the linked files, so
+/// those of a library run after those of the program; destructors and exit handlers run in the
+/// reverse order. So this is `main` after the program's constructors, and before its destructors.
 enum class Phase { before_main, main, after_main };
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the process's
 constinit std::atomic<Phase> g_phase{Phase::before_main};
@@ -394,10 +394,10 @@ void check_in_main() {
   [[maybe_unused]] static const bool is_noted = note_exit();
 }
 
-/// One run of a process over MPI at a time.
+/// Turn of a run over MPI, of which a process has one at a time.
 class MpiTurn {
  public:
-  /// **Errors**: ConfigError while another thread has it.
+  /// Takes the turn. **Errors**: ConfigError while another thread has it.
   explicit MpiTurn(bool uses_mpi) : has_it_(uses_mpi && !taken().exchange(true)) {
     if (uses_mpi == has_it_) return;
     throw ConfigError(

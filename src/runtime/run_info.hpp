@@ -23,7 +23,7 @@ struct MpiUse {
 std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
                          const std::vector<ProcessInfo>& all, const MpiUse& mpi);
 
-/// The same for --sim.
+/// Returns the description of a simulated run (--sim).
 std::string describe_simulation(const Config& config, const std::string& mpi_plugins);
 
 }  // namespace shoal::runtime

@@ -132,7 +132,7 @@ void SimulatedWorld::keep_log(std::size_t count, bool detection) {
   });
 }
 
-// A mistake of shoal, not of the program.
+// An error here is a mistake of shoal, not of the program.
 void SimulatedWorld::check_completion() {
   const std::vector<std::string> left = checker_.outstanding();
   if (left.empty()) return;

@@ -17,7 +17,7 @@
 
 namespace shoal::runtime {
 
-/// All processes of a world in virtual time, and their network.
+/// All processes of a simulated world, and their network.
 class SimulatedWorld {
  public:
   explicit SimulatedWorld(const Config& config);
@@ -41,7 +41,7 @@ class SimulatedWorld {
   /// again before that, or when the time limit is reached, with the last events and a report of all
   /// ranks; Error when the trace differs from the recorded one.
   void run(const MainFunction& main_function);
-  /// After run(). True: objects of the program refer to this.
+  /// Called after run(). Returns whether objects of the program refer to this.
   [[nodiscard]] bool end_run();
 
  private:

@@ -120,7 +120,8 @@ void StallWatch::turn() {
     end_round();
   }
   if (asked_.has_value() && now_ns >= asked_->deadline_ns) {
-    // 0, 1, 2, 4, ...: a few steps pass over a whole node that is gone.
+    // The candidates are 0, 1, 2, 4, ..., so that a few steps leave a whole node behind that has
+    // failed.
     const int next = std::max(1, 2 * asked_->candidate);
     ask(std::min(next, layout_.process), asked_->signalled);
   }
@@ -134,7 +135,7 @@ void StallWatch::check_quiet() {
   const std::uint64_t quiet = activity_.quiet_ns();
   bool due = false;
   if (options_.stall_ns > 0 && quiet >= due_ns_) {
-    // The next time after twice as long again, or when something has happened meanwhile.
+    // The next report is due after twice that time, or when something has happened meanwhile.
     due_ns_ = quiet + (options_.stall_ns << std::min(stalls_ + 1, 16));
     ++stalls_;
     due = true;
@@ -325,7 +326,7 @@ void StallWatch::begin_round(bool signalled, Gathered mine) {
   round_.emplace();
   ++rounds_;
   round_->signalled = signalled;
-  // A process answers between two tasks, which may take as long as nothing moves elsewhere.
+  // A process answers between two tasks, and a task may take as long as the stall of the others.
   round_->may_end_run = ends_after(activity_.quiet_ns());
   const std::uint64_t patience_ns = round_->may_end_run ? options_.abort_ns : 0;
   round_->deadline_ns =
@@ -382,7 +383,7 @@ void StallWatch::write(bool signalled, const std::string& note, std::vector<Rank
                              cause, note, merge_parts(std::move(parts), missing)));
 }
 
-// `process` is a rank where only one is meant.
+// Sends to a process, or, if only one rank is meant, to the rank `process`.
 template <class T>
 void StallWatch::send(const messaging::StaticHandler& handler, RankRuntime& from, int process,
                       const T& value, bool to_all_ranks) {

@@ -79,7 +79,7 @@ class StallWatch {
   /// The ranks are those of this process. All outlive this. Caller: before the workers start.
   StallWatch(env::Env& env, const net::Layout& layout,
              const std::vector<std::unique_ptr<RankRuntime>>& ranks, Options options);
-  /// After the workers have stopped.
+  /// Called after the workers have stopped.
   ~StallWatch();
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;

@@ -156,7 +156,7 @@ void StatusPage::write(std::vector<top::Sample> samples) {
   samples_ = std::move(samples);
 }
 
-// A process whose workers do not come by answers late: what it said before stays, with its age.
+// A process with busy workers answers late: its earlier answer stays on the page, with its age.
 void StatusPage::ask_others() {
   const int processes = facts_.world_size / facts_.rank_count;
   for (int process = 0; process < processes; ++process) {

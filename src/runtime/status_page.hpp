@@ -31,7 +31,7 @@ class StatusPage {
   /// The ranks are those of this process. Caller: before the workers start.
   StatusPage(env::Env& env, const top::Facts& facts,
              const std::vector<std::unique_ptr<RankRuntime>>& ranks);
-  /// After the workers have stopped.
+  /// Called after the workers have stopped.
   ~StatusPage();
   StatusPage(const StatusPage&) = delete;
   StatusPage& operator=(const StatusPage&) = delete;

@@ -34,9 +34,9 @@ class Tracing {
 
   [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
 
-  /// After the workers have ended, while the transport is still open: collective, compares the
-  /// clocks again and closes the parts. Process 0 merges them. Errors are written to standard
-  /// error: the run itself has succeeded.
+  /// Ends the recording: compares the clocks again and closes the parts, which process 0 merges.
+  /// Collective; called after the workers have ended, while the transport is still open. Errors are
+  /// written to standard error, as the run itself has succeeded.
   void finish();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace shoal::runtime {
 
-/// Without the communicator and the environment.
+/// Returns the options of the transport, without the communicator and the environment.
 net::MpiOptions transport_options(const Config& config, int allowed_pus);
 
 }  // namespace shoal::runtime

@@ -10,8 +10,8 @@ namespace shoal::runtime {
 
 std::vector<std::string> WorldChecker::outstanding() const {
   std::vector<std::string> lines;
-  // In a world that has failed, a main function in an operation of a team learns of the
-  // team's end, and goes on to learn of the world's. It may send until then.
+  // In a world that has failed, a main function in an operation of a team is told of the team's
+  // end, and continues until it is told of the world's. It may send until then.
   const auto may_be_told = [this](Rank rank) {
     const term::WorldScope& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
     return scope.failed() && scope.had_nested();
@@ -20,7 +20,8 @@ std::vector<std::string> WorldChecker::outstanding() const {
     if (rank->scheduler().inspector().holds_work() && !may_be_told(rank->rank())) {
       lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
     }
-    // Between steps only work in a handler keeps it from ending. The root finds completion in one.
+    // Between steps only work in a handler keeps the rank from ending. The root finds completion in
+    // a handler.
     if (rank->rank() != 0 && rank->messenger().is_handling()) {
       lines.push_back(fmt::format("a handler of rank {}", rank->rank().value()));
     }

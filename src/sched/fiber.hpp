@@ -17,12 +17,13 @@ class Fiber {
  public:
   using Entry = void (*)(void* argument);
 
-  /// Context of the stack of the calling thread.
+  /// Makes the context of the stack of the calling thread.
   Fiber();
   /// Runs entry(argument) on `stack` when first entered; when it returns, the context given to
   /// leave_to() is entered and this one has ended. The stack outlives the fiber.
   Fiber(const env::Stack& stack, Entry entry, void* argument);
-  /// Ended, or the thread's own. A fiber that still has frames is abandoned with them.
+  /// Destroys a fiber that has ended, or that of a thread. A fiber that still has frames is
+  /// abandoned with them.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -30,10 +31,10 @@ class Fiber {
   /// Leaves `from`, which must be running, and enters `to`. Returns when `from` is entered again,
   /// perhaps by another thread.
   static void switch_to(Fiber& from, Fiber& to);
-  /// Where to go when the entry function returns; called by it last.
+  /// Sets the fiber to enter when the entry function returns; that calls it last.
   void leave_to(Fiber& to) { leave_to_ = &to; }
 
-  /// No frames are left on it, or it was never entered by another.
+  /// Returns whether no frames are left on the fiber, or no other fiber has entered it.
   [[nodiscard]] bool has_ended() const { return !context_; }
   /// Stack of the fiber; unknown for a thread's own.
   [[nodiscard]] env::Stack stack() const {
@@ -41,7 +42,7 @@ class Fiber {
   }
 
  private:
-  /// Leaves the stack and its objects as they are, for ever.
+  /// Gives up the stack with its objects, which are never destroyed.
   void abandon();
   void before_switch_to(Fiber& to, bool ends);
   void arrived();

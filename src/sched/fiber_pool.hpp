@@ -23,7 +23,7 @@ class EndingTask final : public Task {
   [[nodiscard]] std::string name() const override { return "the end of a task"; }
 };
 
-/// Runs the loop of whichever worker enters it, and the tasks that it starts.
+/// Fiber that runs the loop of the worker that enters it, and the tasks that it starts.
 struct SchedulingFiber {
   SchedulingFiber(const env::Stack& stack, Fiber::Entry entry)
       : fiber(stack, entry, nullptr),
@@ -37,8 +37,8 @@ struct SchedulingFiber {
   EndingTask ending;
 };
 
-/// Makes fibers, and keeps those that no worker needs right now: they are in the loop, without a
-/// task. Any thread.
+/// Pool of fibers: makes them, and keeps those that no worker needs now, which are in the loop
+/// without a task. **Caller**: any thread.
 class FiberPool {
  public:
   /// **Errors**: Error when there is no memory for the first stacks: one for each worker, and one
@@ -48,15 +48,17 @@ class FiberPool {
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
 
-  /// An idle one if there is one. **Errors**: Error when there is no memory for a new stack.
+  /// Returns an idle fiber, or a new one if there is none. **Errors**: Error when there is no
+  /// memory for a new stack.
   SchedulingFiber& take();
-  /// One on a first stack: there are as many as that.
+  /// Returns a fiber on a stack that the constructor has made. **Precondition**: called at most
+  /// once for each worker and for the main function.
   SchedulingFiber& take_first();
-  /// nullptr: none is idle.
+  /// Returns an idle fiber; nullptr if there is none.
   SchedulingFiber* try_take();
   void give(SchedulingFiber& idle);
 
-  /// How many there are. Any thread.
+  /// Returns the number of fibers. **Caller**: any thread.
   [[nodiscard]] std::size_t count() const { return count_.load(std::memory_order_relaxed); }
 
  private:

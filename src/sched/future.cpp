@@ -15,7 +15,7 @@ FutureState::~FutureState() = default;
 
 bool FutureState::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
-  // Either it is ready by now, or complete() sees the mark and takes the lock. acquire: as
+  // Either the value is ready now, or complete() sees the mark and takes the lock. acquire: as in
   // is_ready().
   if ((word_.fetch_or(kAwaited, std::memory_order_acquire) & kReady) != 0) return false;
   waiters_.push(waiter);

@@ -16,16 +16,18 @@ class WorkerActivity;
 
 struct IdleWorker {
   enum class State : int { awake, asleep };
-  /// Rounds without work after which the listener is asked; a worker makes more before it sleeps.
+  /// Rounds without work after which the idle listener is called; a worker makes more before it
+  /// sleeps.
   static constexpr unsigned kAskAfterRounds = 8;
 
-  /// For reports. Any thread.
+  /// Returns whether the worker sleeps, for reports. **Caller**: any thread.
   [[nodiscard]] bool is_asleep() const {
     return state.load(std::memory_order_relaxed) == State::asleep;
   }
-  /// The owner, when a task has run or something has been handled.
+  /// Called by the owner when a task has run or messages were handled.
   void found_work() { rounds = 0; }
-  /// The owner, once after a short sleep: another sleeper takes over its polling.
+  /// Returns true once after a short sleep, when another sleeper takes over the polling.
+  /// **Caller**: the owner.
   [[nodiscard]] bool take_short_sleep() { return std::exchange(was_short, false); }
 
   const WorkerId id;

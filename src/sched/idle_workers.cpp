@@ -54,8 +54,9 @@ bool IdleWorkers::expire_timers() {
   return timers_.expire(env_.now_ns());
 }
 
-// Payloads move while workers poll, so that these do not sleep for long then. Nor do they keep a
-// processor that others need: the other end of the payload may be among them.
+// Payloads move only while workers poll, so that workers do not sleep for long during a transfer.
+// Nor do they keep a processor that other threads need, as the other end of the payload may be
+// among them.
 bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll) {
   static_assert(std::min({kCrowdedRounds, kYieldRounds, kPollRounds}) >
                 IdleWorker::kAskAfterRounds);
@@ -71,7 +72,7 @@ bool IdleWorkers::pause(IdleWorker& me, const Progress& progress, bool must_poll
     }
   }
   if (me.rounds <= spins) {
-    // To poll takes long enough, unless another worker does it.
+    // A poll takes long enough as a pause, unless another worker polls.
     if (!must_poll || workers_.size() > 1) sync::pause_briefly();
     return true;
   }

@@ -17,36 +17,37 @@ class Worker;
 
 class Inspector {
  public:
-  /// All outlive this.
+  /// Makes an inspector of these objects, which outlive it.
   Inspector(const Scheduler& scheduler, const std::vector<std::unique_ptr<Worker>>& workers,
             const FiberPool& fibers)
       : scheduler_(scheduler), workers_(workers), fibers_(fibers) {}
 
   // --- Any thread; hints.
 
-  /// Workers that run a task right now.
+  /// Returns the number of workers that run a task now.
   [[nodiscard]] int active_worker_count() const;
-  /// Tasks that have run.
+  /// Returns the number of tasks that have run.
   [[nodiscard]] std::uint64_t tasks_run() const;
-  /// Tasks, parts of tasks and handlers that each worker has begun.
+  /// Returns the number of tasks, parts of tasks and handlers that each worker has begun.
   [[nodiscard]] std::vector<std::uint64_t> begun() const;
-  /// Stacks that were ever in use at once, those of the workers among them.
+  /// Returns the maximum number of stacks in use at one time, including those of the workers.
   [[nodiscard]] std::size_t stack_count() const;
 
   // --- Reports. **Caller**: one thread at a time, no worker.
 
   /// Asks every worker to describe itself between two tasks, and wakes those that sleep.
   void ask();
-  /// All have done so since the last ask().
+  /// Returns whether all workers have done so since the last ask().
   [[nodiscard]] bool all_answered() const;
-  /// The workers' answers to the last ask(); of a worker without one, its visible state.
+  /// Returns the workers' answers to the last ask(); for a worker without an answer, its visible
+  /// state.
   [[nodiscard]] std::vector<WorkerState> states() const;
 
   // --- **Caller**: the only thread there is, between two steps.
 
-  /// As states(), without asking.
+  /// Returns the states of the workers without asking them.
   [[nodiscard]] std::vector<WorkerState> states_here();
-  /// A counted task is queued, runs or is parked.
+  /// Returns whether a counted task is queued, runs or is parked.
   [[nodiscard]] bool holds_work() const;
 
  private:

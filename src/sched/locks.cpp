@@ -18,7 +18,7 @@ sched::LockOwner caller() {
   return {nullptr, &of_this_thread};
 }
 
-/// After the lock of a list was left.
+/// Wakes a waiter, after the lock of its list was released.
 void wake(sync::Waiter* waiter) {
   if (waiter != nullptr) waiter->wake();
 }
@@ -100,7 +100,8 @@ class ConditionVariable::Ticket final : public sched::Waitable {
     number_ = ++condition.tickets_;
     condition.coming_.push_back(number_);
   }
-  // Once it was in the list it is not among those that come, and the condition may be gone.
+  // After the waiter was in the list it is not in coming_ any more, and the condition may not exist
+  // any more.
   ~Ticket() {
     if (arrived_) return;
     const sync::Lock lock(condition_.mutex_);

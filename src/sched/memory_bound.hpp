@@ -38,18 +38,19 @@ class MemoryBoundLimit {
     queue_again_ = queue_again;
   }
 
-  /// A worker of `scheduler` is about to run `task`. False: the task is held back, and the caller
-  /// must not touch it any more. True: it has a place until it is destroyed.
+  /// Called when a worker of `scheduler` is about to run `task`. Returns true if the task has a
+  /// place, until it is destroyed; false if it is held back, and then the caller must not touch it
+  /// any more.
   [[nodiscard]] bool try_begin(Scheduler& scheduler, Task& task);
 
-  /// A large transfer to this process begins, or has ended.
+  /// Counts a large transfer to this process that begins, or has ended.
   void begin_transfer();
   void end_transfer();
 
   /// Destroys the tasks that are held back, which happens only after an error.
   void discard(const Scheduler& scheduler);
 
-  /// For reports.
+  /// State of the limit, for reports.
   struct State {
     int most = 0;
     int running = 0;    // memory-bound tasks of the process

@@ -64,7 +64,7 @@ void check_wait(const Worker& worker, const Waitable& what) {
               what.describe(), what.scheduler().rank().value(), worker.scheduler().rank().value());
 }
 
-/// A thread of the program; it is not counted anywhere, unless by its Hold.
+/// Waiter of a thread of the program, which only its Hold counts.
 class ThreadWaiter final : public ParkedWaiter {
  public:
   ThreadWaiter(env::Env& env, Waitable* for_what) : parker_(env.make_parker()) {
@@ -158,7 +158,7 @@ void wait_for(Waitable& what) {
 
 namespace {
 
-/// Only its scope takes the main function out of it.
+/// Wait of the main function from which only its scope removes it.
 class AllEnded final : public WaitingRoom {
  public:
   explicit AllEnded(Scheduler& scheduler) : WaitingRoom(scheduler) {}
@@ -183,7 +183,7 @@ void tell_main_of_failure(Scheduler& scheduler) {
 
 namespace {
 
-/// A task that is submitted once it is woken. Owns itself.
+/// Waiter that submits a task when it is woken. Owns itself.
 class Deferred final : public ParkedWaiter {
  public:
   Deferred(Waitable& for_what, std::unique_ptr<Task> owned)
@@ -221,7 +221,7 @@ class Deferred final : public ParkedWaiter {
     list_.remove(*this);
     sync::observe(task);
     if (!counted) return;
-    // Like a Hold: the scope cannot end before this has done with it.
+    // Counts like a Hold, so that the scope cannot end before this code has finished with it.
     TaskScope& scope = *task->scope;
     scope.thread_goes_on();
     task_.reset();

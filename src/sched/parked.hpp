@@ -45,7 +45,7 @@ struct Parked {
   sync::ListLink<Parked> place;  // likewise
   Parked* taken_next = nullptr;  // of those that cancel() has taken out
 
-  /// Sets the object to wait for.
+  /// Sets the object that the task waits for.
   void stand_in(Waitable& one) {
     waitable = &one;
     ends_by_itself = polls = one.ends_by_itself();
@@ -54,22 +54,24 @@ struct Parked {
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
   [[nodiscard]] bool is_main() const { return task != nullptr && task->is_main(); }
-  /// It is counted in `scope` or in one nested in that. Main functions and threads of the program
-  /// belong to the world.
+  /// Returns whether it is counted in `scope` or in one nested in that. Main functions and threads
+  /// of the program belong to the world.
   [[nodiscard]] bool is_within(const TaskScope& scope) const {
     return task != nullptr && !task->is_main() ? task->scope->is_within(scope)
                                                : scope.outer() == nullptr;
   }
-  /// The main function, in something that only others can end: its scope keeps track of it.
+  /// Returns whether it is the main function, in a wait that only other tasks can end: its scope
+  /// keeps track of that.
   [[nodiscard]] bool is_waiting_main() const {
     return is_main() && waitable != nullptr && !ends_by_itself;
   }
 };
 
-/// Continues when it is woken; differs between tasks and threads.
+/// Waiter that continues when it is woken; tasks and threads differ in how.
 class ParkedWaiter : public sync::Waiter, public Parked {
  public:
-  /// `tell_scope`: if it is the main function, its scope does not know yet that it goes on.
+  /// Continues. `tell_scope`: if it is the main function, its scope does not know yet that it
+  /// continues.
   virtual void go_on(bool tell_scope) = 0;
   void wake() final { go_on(true); }
 
@@ -86,9 +88,9 @@ class ParkedList {
     const sync::Lock lock(mutex_);
     link(one);
   }
-  /// Adds it and lets it enter the list of its Waitable, in one step: a cancellation never finds
-  /// one without the other. False: there is no need to wait, or the scope has failed and it is
-  /// cancelled; it is not added.
+  /// Adds a waiter to this list and to that of its Waitable, in one step: a cancellation never
+  /// finds it in only one. Returns false if there is no need to wait, or if the scope has failed
+  /// and the wait is cancelled; then it is not added.
   bool enlist(ParkedWaiter& one, const TaskScope* scope);
   void remove(ParkedWaiter& one) {
     const sync::Quiet quiet;
@@ -97,15 +99,15 @@ class ParkedList {
   }
 
   /// Cancels the waits of the tasks and threads within `scope` that were not woken yet, and lets
-  /// them continue; without a scope only the main function, without telling its scope. Returns how
-  /// many.
+  /// them continue; without a scope, only that of the main function, without telling its scope.
+  /// Returns the number of waits.
   int cancel(const TaskScope* scope);
 
   /// Number of parked tasks that are not counted as running.
   [[nodiscard]] std::uint64_t uncounted() const {
     return uncounted_.load(std::memory_order_acquire);
   }
-  /// Whether any parked task counts as running. Leaves out the main function.
+  /// Returns whether any parked task, except the main function, counts as running.
   [[nodiscard]] bool holds_counted() const;
   [[nodiscard]] std::size_t size() const {
     const sync::Lock lock(mutex_);
@@ -128,7 +130,7 @@ class ParkedList {
   std::atomic<std::uint64_t> uncounted_{0};
 };
 
-/// The name of a task, whatever the program's code for it does.
+/// Returns the name of a task, even if the program's code for it throws.
 std::string name_of(const Task& task);
 
 /// Names of the tasks that hold locks for which others are parked. A holder is looked up by its

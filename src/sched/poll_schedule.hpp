@@ -5,19 +5,19 @@
 
 namespace shoal::sched {
 
-/// Counts the worker's steps. Some of them after the last poll the next one is due: twice as many
-/// each time, since others probably wait for a worker that waited itself, and messages of its first
-/// tasks should leave.
+/// Schedule of a busy worker's polls, by its steps. The number of steps to the next poll doubles
+/// each time: it is small at first, since other ranks probably wait for a worker that was idle, and
+/// messages of its first tasks should leave.
 class PollSchedule {
  public:
-  /// A step begins, or a look for a task to nest.
+  /// Counts a step, or a search for a task to run nested.
   void tick() { ++ticks_; }
   [[nodiscard]] bool is_due() const { return static_cast<int>(ticks_ - poll_at_) >= 0; }
   void polled() {
     poll_at_ = ticks_ + poll_every_;
     poll_every_ = std::min(2 * poll_every_, kPollEvery);
   }
-  /// Begins anew. The worker is idle, and has just polled.
+  /// Starts again, as the worker is idle and has just polled.
   void restart() {
     poll_at_ = ticks_ + kPollAfterIdle;
     poll_every_ = kPollSoon;

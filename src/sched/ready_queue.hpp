@@ -64,10 +64,10 @@ class ReadyQueue {
     publish_top();
   }
 
-  /// nullptr: empty.
+  /// Removes the first task and returns it; nullptr if there is none.
   Task* try_pop() { return looks_empty() ? nullptr : pop(); }
 
-  /// Key of the first task's priority; 0 if there is none. Any thread.
+  /// Returns the key of the first task's priority; 0 if there is none. **Caller**: any thread.
   [[nodiscard]] std::uint64_t top_key() const {
     // seq_cst: a worker that is about to sleep looks here after raising its flag.
     return top_key_.load(std::memory_order_seq_cst);

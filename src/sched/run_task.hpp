@@ -10,7 +10,7 @@
 
 namespace shoal::sched {
 
-/// The worker that continues `fiber`, on which the caller runs.
+/// Returns the worker that continues `fiber`, on which the caller runs.
 inline Worker& worker_of(const SchedulingFiber& fiber, Worker& begun_on) {
   return fiber.was_left ? *current_worker() : begun_on;
 }
@@ -37,7 +37,7 @@ inline Worker& worker_of(const SchedulingFiber& fiber, Worker& begun_on) {
   }
 }
 
-/// For an observer, and for a recording.
+/// Runs the task for an observer or a recording.
 [[gnu::noinline]] inline void run_watched(Worker& worker, Task& task, SchedulingFiber& fiber) {
   const bool observes = worker.is_stepping();
   if (observes) worker.observe(env::Happening::begins, &task, {});

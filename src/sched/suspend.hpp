@@ -9,11 +9,12 @@ namespace shoal::sched {
 /// names the operation. The worker continues the task at once or, if `last`, after the ready ones.
 void suspend(Worker& worker, const char* what, const Publish& publish, bool last = false);
 
-/// Parks the running task in `what`: see sched::wait_for(). False: it was cancelled.
+/// Parks the running task in `what`, see sched::wait_for(); returns false if the wait was
+/// cancelled.
 [[nodiscard]] bool park(Worker& worker, Waitable& what);
 
-/// Runs, on the stack of the running task, the next one of the deque if `what` needs it. False:
-/// it does not, or it must not be run here.
+/// Runs the next task of the deque on the stack of the running task, if `what` needs it; returns
+/// false if it does not, or if the task must not run there.
 [[nodiscard]] bool run_nested(Worker& worker, Waitable& what);
 
 }  // namespace shoal::sched

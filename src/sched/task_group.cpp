@@ -35,9 +35,9 @@ bool TaskGroup::is_cancelled() const {
   return cancelled_.load(std::memory_order_acquire) || (outer_ != nullptr && inherits_cancel());
 }
 
-// Groups nest deeply. So what was found on the way is kept: each group is passed once after each
-// cancel(). relaxed: the marks say again what was read before they were written, which comes behind
-// the count that was read.
+// Groups may nest deeply, so the answers found on the way are kept: each group is visited once
+// after each cancel(). relaxed: the marks repeat what was read before they were written, which is
+// ordered after the count that was read.
 bool TaskGroup::inherits_cancel() const {
   const std::uint64_t count = outermost_.cancels_.load(std::memory_order_acquire);
   bool cancelled = false;
@@ -62,7 +62,7 @@ void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   scheduler_.submit(std::move(task));
 }
 
-// It is kept before others see that the group is cancelled, and throw because of that.
+// The exception is kept before others see that the group is cancelled, and throw because of that.
 void TaskGroup::keep(std::exception_ptr error) {
   {
     const sync::Lock lock(mutex_);
@@ -76,7 +76,7 @@ std::exception_ptr TaskGroup::take_error() {
   return std::exchange(error_, nullptr);
 }
 
-// May throw where it waits; the next call goes on from there.
+// Waits for the tasks. The wait may throw; then the next call continues it.
 void TaskGroup::join() {
   const TaskGroup* group = current();
   while (group != nullptr && group->depth_ > depth_) group = group->outer_;

@@ -41,8 +41,9 @@ void TaskQueues::push(Task* task) {
   }
 }
 
-// Parked tasks go on first, then messages: they hold memory. But tasks that wait for what is always
-// at hand, and messages that make tasks for ever, must not keep out the rest.
+// Resumed tasks run first, then tasks made from messages, as both hold memory. But tasks that wait
+// again and again for what is there at once, and messages that make tasks for ever, must not keep
+// others from running.
 Task* TaskQueues::next() {
   const bool takes_ready = !throttled();
   if (++turns_ % kFairEvery == 0) {
@@ -58,10 +59,10 @@ Task* TaskQueues::next() {
   return steal();
 }
 
-// The first of three queues by priority. Ties go to the deque, whose tasks have priority 0, for the
-// sake of the cache, then to bound tasks, which no other worker can run. Now and then they go to
-// bound tasks, or to shared ones, first: tasks that submit tasks for ever must not keep out the
-// others.
+// Takes the task of the largest priority from three queues. Among equal ones, it takes the task of
+// the deque, whose tasks have priority 0, because of the cache, then bound tasks, which no other
+// worker can run. From time to time it takes bound tasks, or shared ones, first: tasks that submit
+// tasks for ever must not keep others from running.
 Task* TaskQueues::take_ready() {
   constexpr std::uint64_t kPlain = ReadyQueue::key_of(0);  // as in the deque
   const bool fair_turn = ++picks_ % kFairEvery == 0;
@@ -80,7 +81,7 @@ Task* TaskQueues::take_ready() {
   return deque.try_pop();
 }
 
-// From the other workers, in turn from a random one on.
+// Steals from the other workers, in turn, beginning with a random one.
 Task* TaskQueues::steal() {
   const auto count = static_cast<unsigned>(all_.size());
   if (count == 1) return nullptr;

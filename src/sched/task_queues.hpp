@@ -34,7 +34,7 @@ class TaskQueues {
 
   // --- The owner.
 
-  /// A task that this worker submits goes to its deque.
+  /// Returns whether a task that this worker submits goes to its deque.
   [[nodiscard]] bool would_keep(const Task& task) const {
     return task == TaskPlacement{} || task == here_;
   }
@@ -42,21 +42,21 @@ class TaskQueues {
     if (!task->is_main()) task->scope->counts.task_created(owner_);
     deque.push(task);
   }
-  /// No queue but the deque may have a task.
+  /// Returns whether all queues except the deque are empty.
   [[nodiscard]] bool has_only_deque() const {
     return (resumed_own.top_key() | bound_own.top_key() | delivered_shared.top_key() |
             ready_shared.top_key()) == 0;
   }
-  /// The next task to run, from whatever queue it may come; nullptr: none.
+  /// Removes the next task to run from its queue and returns it; nullptr if there is none.
   Task* next();
 
   // --- Any thread.
 
   /// Queues a task that is counted already, and need not be kept.
   void push(Task* task);
-  /// Something that the owner may run, wherever it is queued.
+  /// Returns whether there is a task that the owner may run, in any queue.
   [[nodiscard]] bool sees_work() const;
-  /// So many senders wait that the owner begins no further local task.
+  /// Returns whether so many senders wait that the owner begins no further local task.
   [[nodiscard]] bool throttled() const {
     return parked_senders_.load(std::memory_order_relaxed) >= kParkedSendersMax;
   }

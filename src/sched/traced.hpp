@@ -10,21 +10,21 @@
 
 namespace shoal::sched::traced {
 
-/// The task exists and waits for something; submitted() follows.
+/// Records a task that waits for something before it is submitted.
 void created(Task& task) noexcept;
-/// The task is queued.
+/// Records that the task is queued.
 void submitted(Task& task) noexcept;
 /// Gives an identifier to a task that has none: the main function, or one that was submitted while
 /// nothing was recorded.
 void started(Task& task) noexcept;
-/// `id` 0: not recorded.
+/// Records the end of a task. `id` 0: it is not recorded.
 void ended(std::uint64_t id) noexcept;
 void record_parked(const Task& task, std::string_view reason) noexcept;
 inline void parked(const Task* task, std::string_view reason) noexcept {
   if (task != nullptr && trace::on<trace::Category::task>()) [[unlikely]]
     record_parked(*task, reason);
 }
-/// Parked no more: it is queued, to be resumed.
+/// Records that a parked task was woken: it is queued, to be resumed.
 inline void woken(const Task* task) noexcept {
   if (task != nullptr && task->trace_id != 0) [[unlikely]]
     trace::task_ready(task->trace_id, 0);

@@ -91,7 +91,7 @@ void Worker::end() {
   if (!scheduler_.idle_workers().stopping()) fibers.leave();
 }
 
-// The next step goes on here: until then the worker is busy, whatever there is to do.
+// The next step continues after this call: until then the worker is busy.
 bool Worker::spend(const Cost& cost) {
   if (!scheduler_.env().charges()) return true;
   const sync::Quiet quiet;
@@ -111,7 +111,7 @@ bool Worker::spend(const Cost& cost) {
 
 void Worker::enter_loop(void* /*unused*/) {
   Worker* worker = current_worker();
-  // Entered because a task was suspended: that was a step.
+  // The fiber was entered because a task was suspended, which ended a step.
   if (worker->fibers.finish_switch()) worker->after_work();
   while (!worker->scheduler_.idle_workers().stopping()) worker = &worker->step_once();
   current_worker()->fibers.end_current();
@@ -136,7 +136,7 @@ Task* Worker::quick_task() {
   return queues.deque.try_pop();
 }
 
-// A busy worker's poll of timers and messages. True: that may have led to a task.
+// Polls timers and messages on a busy worker; returns whether that may have made a task.
 bool Worker::poll_if_due() {
   Progress& progress = scheduler_.progress();
   const bool in_turn = polls_.is_due();
@@ -190,12 +190,12 @@ bool Worker::poll_if_due() {
   return *this;
 }
 
-// There is no task: whether something else can be done that may lead to one.
+// Called when there is no task: polls; returns whether that may have made one.
 bool Worker::poll_idle() {
   IdleWorkers& all = scheduler_.idle_workers();
   if (scheduler_.progress().poll(true) || all.expire_timers()) return true;
-  // Called once when this worker has been out of work for a moment. Other workers look themselves
-  // after their work, and look_again() is called for changes outside of workers.
+  // The listener is called once when this worker has had no work for a moment. Other workers call
+  // it themselves after their work, and look_again() requests it for changes outside the workers.
   const bool looks_again = all.take_look_again();
   if (!looks_again && idle.rounds != IdleWorker::kAskAfterRounds && !stepping_) return false;
   IdleListener* const listener = scheduler_.idle_listener();

@@ -29,7 +29,7 @@ class Worker final : public env::Steppable {
   void run() override;
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::string purpose() const override;
-  /// The loop: entry function of a fiber.
+  /// Runs the loop; the entry function of a fiber.
   static void enter_loop(void* unused);
 
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
@@ -43,22 +43,22 @@ class Worker final : public env::Steppable {
 
   // --- Its own thread.
 
-  /// Something else than the next task calls for attention.
+  /// Returns whether the worker has to attend to something else than the next task.
   [[nodiscard]] bool is_called();
   // On the stack of a waiting task. Like the loop, they let no exception through.
   /// Serves the callers. False: this needs the loop.
   [[nodiscard]] bool poll_in_task() noexcept;
-  /// See sched::poll_until().
+  /// Handles messages until a wait is over, see sched::poll_until().
   [[nodiscard]] bool poll_until(FunctionRef<bool()> is_over) noexcept;
-  /// A task has run, or something has been handled. Ends the step.
+  /// Ends the step in which a task has run, or messages were handled.
   Worker& after_work();
-  /// Ends the step: the next one goes on here.
+  /// Ends the step; the next step continues after this call.
   void leave_step(env::StepResult result);
-  /// See sched::spend().
+  /// Keeps the worker busy for `cost`, see sched::spend().
   [[nodiscard]] bool spend(const Cost& cost);
   unsigned missed_polls = 0;  // see sched::poll_missed()
 
-  /// Driven by step(), not by run().
+  /// Returns whether step() drives the worker, not run().
   [[nodiscard]] bool is_stepping() const { return stepping_; }
   /// Floating-point control with which tasks and handlers begin: that of the thread that called
   /// run(), from which the worker's thread has it.

@@ -39,7 +39,7 @@ class WorkerActivity {
   [[nodiscard]] bool is_asked() const {
     return asked_.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed);
   }
-  /// The same before sleep.
+  /// Returns whether the worker has to describe itself before it sleeps.
   [[nodiscard]] bool must_answer() const {
     return asked_.load(std::memory_order_seq_cst) != answered_.load(std::memory_order_relaxed);
   }

@@ -33,7 +33,7 @@ class Log {
   /// Anything else that a trace has.
   void add(const TraceEvent& event);
 
-  /// In the order of time, with a column for each rank as long as there are few.
+  /// Returns the lines in the order of time, with a column for each rank if there are few.
   [[nodiscard]] std::vector<std::string> lines(int ranks) const;
 
  private:

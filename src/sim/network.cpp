@@ -92,8 +92,8 @@ void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
     simulator_.at(arrival, end);
     return;
   }
-  // From the arrival of the first byte on. The last one comes when the network and the memory have
-  // let it through.
+  // The memory is used from the arrival of the first byte on. The last byte arrives when both the
+  // network and the memory have transferred it.
   const LogGP& costs = route(source, target).costs;
   const auto bytes = payload.source_bytes.size();
   simulator_.at(left - costs.busy_ns(bytes) + costs.travel_ns(),

@@ -35,7 +35,8 @@ class Network {
   ~Network();
 
   [[nodiscard]] Simulator& simulator() { return simulator_; }
-  /// Before the first payload: those from other nodes arrive there. nullptr: memory costs nothing.
+  /// Sets the memory in which payloads from other nodes arrive, before the first payload; nullptr:
+  /// memory costs nothing.
   void set_memory(Memory* memory) { memory_ = memory; }
   /// Transport of process p's fabric. Lives as long as the network.
   [[nodiscard]] net::Transport& transport(int process);

@@ -6,10 +6,11 @@ namespace shoal::sim {
 
 namespace {
 
-// Where nothing takes time, there would be nothing to stretch.
+// Minimum duration that is stretched: an operation that takes no time could not be delayed
+// otherwise.
 constexpr std::uint64_t kStretchedMinNs = 100;
 constexpr std::uint64_t kSlowestDoublings = 5;  // of a worker's steps, to begin with
-// Set-backs of one worker do not add up: all would be too late for any limit of time.
+// Delays of one worker do not add up: otherwise it would exceed any time limit.
 constexpr std::uint64_t kSlownessMax = 256ULL << kSlowestDoublings;
 
 }  // namespace

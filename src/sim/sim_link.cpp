@@ -106,7 +106,7 @@ net::PacketList SimInlet::take_arrivals() {
   return std::move(arrived_);
 }
 
-// The news takes as long as a packet without messages.
+// The report takes as long as a packet without messages.
 void SimInlet::consumed(std::size_t bytes) {
   const sync::Quiet quiet;
   Network& network = link_.network();

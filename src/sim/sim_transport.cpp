@@ -59,7 +59,7 @@ class Network::SimTransport final : public net::Transport {
     if (payload.sent != nullptr) network_.move_payload(from, tag);
   }
 
-  // The processes of a simulated world are made by one hand: there is nothing to tell.
+  // The processes of a simulated world are made by one process: there is nothing to exchange.
   std::vector<std::string> exchange(const std::string& mine) override {
     return std::vector<std::string>(static_cast<std::size_t>(network_.layout_.process_count()),
                                     mine);

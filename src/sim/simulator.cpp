@@ -85,7 +85,7 @@ bool Simulator::charge(const Cost& cost) {
       "a cost of {} seconds, {} flops and {} bytes: at least 0, and at most 10^6 seconds and "
       "10^18 bytes",
       cost.seconds, cost.flops, cost.bytes);
-  // Measured, the whole step is.
+  // With measured cost, the time of the whole step counts.
   if (host_ == nullptr) {
     charged_ns_ += static_cast<std::uint64_t>(std::llround(ns));
     if (memory_ != nullptr) charged_bytes_ += cost.bytes;
@@ -146,9 +146,9 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
   trace_.finish();
 }
 
-// A look counts when all has come that was on the agenda at the one before, of timers and packets,
-// too. If so many find nothing moved, workers poll for what will not be. One look would not do: a
-// task that sleeps a few times may still do something.
+// A look counts when everything that was on the agenda at the look before has happened, timers and
+// packets included. If enough looks find that nothing has moved, workers poll for an event that
+// will not come. One look does not suffice: a task that sleeps a few times may still do something.
 void Simulator::look_for_movement() {
   entries_looked_at_ = entries_;
   if (!has_moved_) return;
@@ -203,7 +203,8 @@ void Simulator::step(Actor& actor) {
   go_on(actor);
 }
 
-// The memory says when the work ends. Until then the actor is neither asleep nor on the agenda.
+// The memory model determines when the work ends. Until then the actor is neither asleep nor on the
+// agenda.
 void Simulator::use_memory(Actor& actor, std::uint64_t spent_ns, double bytes) {
   const auto compute_ns = static_cast<double>(spent_ns);
   const double alone_ns = std::max(memory_->alone_ns(compute_ns, bytes), 1.0);
@@ -218,7 +219,7 @@ void Simulator::use_memory(Actor& actor, std::uint64_t spent_ns, double bytes) {
                       });
 }
 
-// The step has ended, or ends at free_ns.
+// Called when the step has ended, or ends at free_ns.
 void Simulator::go_on(Actor& actor) {
   if (std::exchange(actor.wants_sleep, false)) {
     fall_asleep(actor);

@@ -53,7 +53,7 @@ class PollsForEver : public std::exception {
  public:
   explicit PollsForEver(std::uint64_t since_ns) : since_ns_(since_ns) {}
   [[nodiscard]] const char* what() const noexcept override { return "workers poll for ever"; }
-  /// Nothing has moved since then.
+  /// Returns the time since which nothing has moved.
   [[nodiscard]] std::uint64_t since_ns() const { return since_ns_; }
 
  private:
@@ -89,11 +89,13 @@ class Simulator final : public env::Env {
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
   /// The workers of the rank pause until then.
   void pause(int rank, std::uint64_t until_ns);
-  /// Before drive(): work with memory traffic takes what it takes there. nullptr: no time.
+  /// Sets the memory that determines the time of memory traffic, before drive(); nullptr: it takes
+  /// no time.
   void set_memory(Memory* memory) { memory_ = memory; }
   /// Time of the step that runs, or of what else happens: without the work of that step.
   [[nodiscard]] std::uint64_t agenda_ns() const { return now_ns_; }
-  /// Before drive(): `has_moved` tells whether anything but polls has happened since the last call.
+  /// Sets the function that returns whether anything but polls has happened since its last call,
+  /// before drive().
   void set_movement(std::function<bool()> has_moved) { has_moved_ = std::move(has_moved); }
   /// Once the step that runs has ended, drive() throws this.
   void fail(std::exception_ptr error) { failure_ = std::move(error); }
@@ -112,7 +114,7 @@ class Simulator final : public env::Env {
   static constexpr int kLooksMax = 8;
   struct Actor;
   class SimParker;
-  /// Something that happens at its time: a step of `actor`, or `action`.
+  /// Event at a time: a step of `actor`, or `action`.
   struct Entry {
     std::uint64_t time_ns;
     std::uint64_t tie;

@@ -25,7 +25,7 @@ struct TraceEvent {
 
 /// "12.345 us: packet 3 from rank 1 to rank 2 arrives".
 std::string describe(const TraceEvent& event);
-/// The same without the time.
+/// Returns the text of an event without its time.
 std::string what_happened(const TraceEvent& event);
 
 /// A file without a name, in which one run records and the next one compares.
@@ -38,7 +38,7 @@ class Recording {
   void flush();
   /// The file's position becomes that of the first event.
   void rewind();
-  /// False at the end.
+  /// Reads the next event; returns false at the end.
   bool read(TraceEvent& event);
 
  private:
@@ -50,13 +50,14 @@ class Recording {
 
 class Trace {
  public:
-  /// Events are also recorded, or compared with recorded ones.
+  /// Records the events as well, or compares them with recorded ones.
   void record_into(Recording& recording) { recording_ = &recording; }
   void compare_with(Recording& recording) { expected_ = &recording; }
 
-  /// **Errors**: Error naming the first event that differs from the recorded one.
+  /// Adds an event, or compares it with the recorded one. **Errors**: Error naming the first event
+  /// that differs.
   void add(const TraceEvent& event);
-  /// The run has ended. Errors: as add(), when the recorded run went on.
+  /// Called when the run has ended. **Errors**: as add(), when the recorded run has further events.
   void finish();
 
   [[nodiscard]] std::uint64_t hash() const { return hash_; }

@@ -143,7 +143,7 @@ std::array<Depot, kSizes>& depots() {
 /// Blocks of one size that a thread keeps: with two magazines, a thread that takes and gives in
 /// turn does not go to the depot each time one of them is full or empty.
 struct Cache {
-  // This count fails both tests: a thread without caches needs no test of its own.
+  // Count of a thread without caches: it fails both tests, so that no further test is needed.
   static constexpr unsigned kNoCache = ~0U;
   [[nodiscard]] bool can_take() const { return static_cast<int>(loaded.count) > 0; }
   [[nodiscard]] bool can_give(std::size_t size) const {
@@ -176,7 +176,8 @@ void give_all() {
   }
 }
 
-/// Whether the calling thread has caches, perhaps from now on. No: it ends, or there is no memory.
+/// Makes the caches of the calling thread if necessary; returns false if the thread ends, or there
+/// is no memory.
 bool have_caches() noexcept {
   struct AtExit {
     ~AtExit() {

@@ -22,9 +22,9 @@ void PlainStoreReleaseMutex::lock_slowly() {
   waiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// The fence: state_ is free before the look for those that sleep on it. A spinning
+// The fence orders the release of state_ before the look for threads that sleep on it. A spinning
 // thread needs some time to see that the lock is free; without the pause the caller would mostly
-// have it again by then.
+// have the lock again by then.
 void PlainStoreReleaseMutex::let_in() {
   constexpr int kPauses = 8;
   std::atomic_thread_fence(std::memory_order_seq_cst);

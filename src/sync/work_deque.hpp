@@ -71,14 +71,16 @@ class WorkDeque {
     return won ? item : nullptr;
   }
 
-  /// The same, faster for one that is empty.
+  /// Removes the newest item and returns it, or nullptr; faster than try_pop() if the deque is
+  /// empty. **Caller**: the owner.
   [[nodiscard]] T* try_pop_if_any() {
     // relaxed, acquire: the owner's own value, and top_ only grows
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
     return top_.load(std::memory_order_acquire) >= bottom ? nullptr : try_pop();
   }
 
-  /// Any thread; oldest first. nullptr: empty, or another taker was faster.
+  /// Removes the oldest item and returns it; nullptr if there is none, or another thread took it.
+  /// **Caller**: any thread.
   [[nodiscard]] T* try_steal() {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
@@ -94,7 +96,7 @@ class WorkDeque {
     return item;
   }
 
-  /// Any thread; a hint unless the owner asks.
+  /// Returns the number of items; a hint unless the owner calls it. **Caller**: any thread.
   [[nodiscard]] std::int64_t size_hint() const {
     const std::int64_t top = top_.load(std::memory_order_seq_cst);
     return bottom_.load(std::memory_order_seq_cst) - top;

@@ -19,9 +19,9 @@ namespace shoal {
 
 namespace {
 
-// All members derive the same id without a message: no two teams have the same parent, number and
-// first member. Never the id of the world. With its name: messages for a team do not come to
-// another one that a member has made in its place.
+// Id of a team, which all members compute without a message: no two teams have the same parent,
+// number and first member. It is never the id of the world. It includes the name, so that messages
+// for a team do not reach another one that a member has made in its place.
 std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first,
                       std::string_view name) {
   const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string_view>>{}(
@@ -205,7 +205,7 @@ std::shared_ptr<Team> Team::share(const std::source_location& place) {
   return {ender, this};
 }
 
-/// A team that is ended by a task of its parent. If that has failed, and drops the task, the team
+/// A team that a task of its parent ends. If the parent has failed, and drops the task, the team
 /// stays until none of its tasks is left.
 class Team::Ender::Leaving {
  public:
@@ -228,7 +228,7 @@ class Team::Ender::Leaving {
   std::unique_ptr<Team> team_;
 };
 
-// Not in a task of the team: the team ends after its tasks.
+// The team ends in a task of its parent, not in one of its own: it ends after its tasks.
 Team::Ender::~Ender() {
   if (team_ == nullptr) return;  // see rank_ended()
   const Hold hold(outer_);

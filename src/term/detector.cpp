@@ -70,7 +70,7 @@ bool Detector::report() {
     host_.send_report(tree_.parent(), {epoch_, version_, sum});
     return true;
   }
-  // A wave that is under way ends: the second look would be at this report, not at the one it asks
+  // Ends the current wave: its second look would be at this report, not at the one that it asks
   // about.
   ++wave_;
   if (sum.queued != sum.processed) return false;  // some child will report a change
@@ -119,7 +119,7 @@ void Detector::wave_confirmed() {
     host_.send_confirmation(tree_.parent(), {epoch_, wave_});
     return;
   }
-  // The root's own second look; its first was before the wave began.
+  // Second look of the root itself; the first one was before the wave began.
   if (must_report_) return;
   if (host_.snapshot() != reported_) {
     must_report_ = true;

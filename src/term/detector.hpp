@@ -10,7 +10,7 @@
 
 namespace shoal::term {
 
-/// The counts of one rank at a moment at which it was idle, or sums of such counts.
+/// Counts of one rank at a moment when it was idle, or sums of such counts.
 struct Counts {
   std::uint64_t queued = 0;  // messages
   std::uint64_t processed = 0;
@@ -21,7 +21,8 @@ struct Counts {
   Counts& operator+=(const Counts& other);
 };
 
-/// One rank's snapshot: its counts, and what else must not change while the others are asked.
+/// Snapshot of one rank: its counts, and the other values that must not change while the other
+/// ranks are asked.
 struct Snapshot {
   Counts counts;
   std::uint64_t tasks = 0;  // created and finished
@@ -36,7 +37,7 @@ struct Report {
   Counts counts;
 };
 
-/// Asks a child whether what it reported last, as `version`, still holds.
+/// Message that asks a child whether its last report, `version`, still holds.
 struct Request {
   std::uint64_t epoch = 0;
   std::uint64_t wave = 0;
@@ -57,13 +58,13 @@ struct Tree {
   [[nodiscard]] bool is_root() const { return rank == 0; }
   [[nodiscard]] Rank parent() const { return Rank((rank - 1) / kArity); }
   [[nodiscard]] std::vector<Rank> children() const;
-  /// Index of `child` in children().
+  /// Returns the index of `child` in children().
   [[nodiscard]] std::size_t child_index(Rank child) const {
     return static_cast<std::size_t>(child - (rank * kArity + 1));
   }
 };
 
-/// How far detection has come on one rank, for reports.
+/// Progress of the detection on one rank, for reports.
 struct DetectionState {
   std::uint64_t epoch = 0;             // completions so far, and one
   std::uint64_t version = 0;           // reports so far
@@ -79,12 +80,13 @@ struct DetectionState {
 class DetectorHost {
  public:
   virtual ~DetectorHost() = default;
-  /// The rank's counts if it is idle now: its main function parked and every task finished.
+  /// Returns the rank's counts if it is idle now: its main function is parked and every task has
+  /// finished.
   virtual std::optional<Snapshot> snapshot() = 0;
   virtual void send_report(Rank parent, const Report& report) = 0;
   virtual void send_request(Rank child, const Request& request) = 0;
   virtual void send_confirmation(Rank parent, const Confirmation& confirmation) = 0;
-  /// Root only: nothing runs and nothing travels, anywhere.
+  /// Called on the root when no task runs and no message is in flight on any rank.
   virtual void completed(const Counts& total) = 0;
 };
 
@@ -97,15 +99,16 @@ class Detector {
  public:
   Detector(Tree tree, DetectorHost& host);
 
-  /// The rank may have become idle, or its counts may have changed. True if something was sent.
+  /// Called when the rank may have become idle, or its counts may have changed. Returns whether it
+  /// has sent a message.
   bool on_idle();
   void on_report(Rank child, const Report& report);
   void on_request(const Request& request);
   void on_confirmation(const Confirmation& confirmation);
-  /// The scope was found complete: later work counts for the next round.
+  /// Called when the scope was found complete: later work counts for the next round.
   void begin_epoch();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-  /// This rank's snapshot in the wave that it last confirmed.
+  /// Returns this rank's snapshot in the wave that it confirmed last.
   [[nodiscard]] const Snapshot& confirmed() const { return confirmed_; }
   [[nodiscard]] DetectionState state() const;
 

@@ -16,13 +16,13 @@ class FailureRecord {
  public:
   [[nodiscard]] bool exists() const { return error_.has_value(); }
   [[nodiscard]] const std::optional<TaskError>& error() const { return error_; }
-  /// False: there was one, which was passed on already.
+  /// Records the first failure; returns false if there was one, which was sent on already.
   bool record(TaskError error) {
     if (error_.has_value()) return false;
     error_.emplace(std::move(error));
     return true;
   }
-  /// The failure that the root has chosen. False: it was known.
+  /// Records the failure that the root has chosen; returns false if it was known.
   bool replace_by_root(TaskError error) {
     if (std::exchange(from_root_, true)) return false;
     error_.emplace(std::move(error));
@@ -31,7 +31,8 @@ class FailureRecord {
   [[nodiscard]] bool is_from_root() const { return from_root_; }
   void set_from_root() { from_root_ = true; }
 
-  /// The world is stuck. `late`: told as a failure, once the tasks that are parked have ended.
+  /// Records that the world is stuck. `late`: reported as a failure, once the parked tasks have
+  /// ended.
   void set_stuck(std::string text, bool late) {
     stuck_text_ = std::move(text);
     stuck_told_late_ = stuck_told_late_ || late;
@@ -39,7 +40,7 @@ class FailureRecord {
   [[nodiscard]] const std::string& stuck_text() const { return stuck_text_; }
   [[nodiscard]] bool is_stuck_told_late() const { return stuck_told_late_; }
 
-  /// Error for the member about the failure.
+  /// Returns the error that the member throws for the failure.
   [[nodiscard]] std::exception_ptr take() {
     if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
     std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));

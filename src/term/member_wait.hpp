@@ -30,25 +30,25 @@ class MemberWait {
     outcome_ = Outcome::running;
     ++park_count_;
   }
-  /// The waiter stands still, unless it was taken out since begin(). Only from here on may
-  /// detection take the member for parked.
+  /// Marks the waiter as parked, unless it was removed since begin(). Only after this may detection
+  /// count the member as parked.
   void settle() { set_parked(waiter_ != nullptr); }
-  /// The waiter goes on by itself. False: it was taken out.
+  /// Removes the waiter, which continues by itself; returns false if it was removed before.
   bool withdraw(const sync::Waiter& waiter) {
     if (waiter_ != &waiter) return false;
     waiter_ = nullptr;
     set_parked(released_);
     return true;
   }
-  /// Takes the waiter out. It counts as running from here on, before it runs again.
+  /// Removes the waiter and returns it. It counts as running from now on, before it runs again.
   sync::Waiter& take(Outcome outcome) {
     set_parked(released_);
     outcome_ = outcome;
     return *std::exchange(waiter_, nullptr);
   }
-  /// Ends a wait that has not settled: its operation was over before.
+  /// Ends a wait before settle(), as its operation was over before.
   void set_done() { outcome_ = Outcome::done; }
-  /// The member has left the team for good.
+  /// Records that the member has left the team.
   void release() {
     released_ = true;
     ++park_count_;
@@ -66,23 +66,23 @@ class MemberWait {
     --own_waits_;
     set_parked(false);
   }
-  /// The main function was taken out of its own wait.
+  /// Records that the wait of the main function for something else was cancelled.
   void cancel_own_wait(Outcome outcome) {
     end_own_wait();
     outcome_ = outcome;
   }
   [[nodiscard]] bool in_own_wait() const { return own_waits_ > 0; }
 
-  /// The member stands in an operation, or in a wait of its own, or has left.
+  /// Returns whether the member waits in an operation, or for something else, or has left.
   [[nodiscard]] bool is_parked() const {
     return parked_.load(std::memory_order_relaxed);  // written under the lock, which is held
   }
   [[nodiscard]] bool is_released() const { return released_; }
   [[nodiscard]] bool stands() const { return waiter_ != nullptr; }
   [[nodiscard]] bool stands(const sync::Waiter& waiter) const { return waiter_ == &waiter; }
-  /// It waits for the end of the scope.
+  /// Returns whether the member waits for the end of the scope.
   [[nodiscard]] bool stands_finally() const { return waiter_ != nullptr && final_; }
-  /// Operation of the last wait, and the time of its begin.
+  /// Returns the operation of the last wait, and the time when it began.
   [[nodiscard]] const Standing& standing() const { return standing_; }
   [[nodiscard]] std::uint64_t since_ns() const { return since_ns_; }
   [[nodiscard]] Outcome outcome() const { return outcome_; }

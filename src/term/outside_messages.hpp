@@ -6,9 +6,9 @@
 
 namespace shoal::term {
 
-/// Messages of this scope that count in others, until they are acknowledged. Any thread. Both
-/// counts only grow; the sender is counted as a task or handler meanwhile, so a snapshot that sees
-/// its end sees its messages.
+/// Counts of the messages of this scope into other teams, until they are acknowledged. Both counts
+/// only grow; while it sends, the sender is counted as a task or handler, so that a snapshot that
+/// sees its end sees its messages. **Caller**: any thread.
 class OutsideMessages {
  public:
   void count_sent() { sent_.fetch_add(1, std::memory_order_release); }
@@ -23,7 +23,7 @@ class OutsideMessages {
     const std::uint64_t acknowledged = this->acknowledged();
     return sent_.load(std::memory_order_acquire) - acknowledged;
   }
-  /// Takes over those of a nested scope that has ended: all are acknowledged.
+  /// Adds the counts of a nested scope that has ended: all of its messages are acknowledged.
   void take_over(const OutsideMessages& ended) {
     const std::uint64_t acknowledged = ended.acknowledged();
     sent_.fetch_add(acknowledged, std::memory_order_release);

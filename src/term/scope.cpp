@@ -204,8 +204,8 @@ void Scope::thread_goes_on() {
   core_->holds.count.fetch_add(1, std::memory_order_release);
 }
 
-// They count there, and acknowledgements in the world: it is not quiescent as long as one travels.
-// Here, a message that is not acknowledged is something that waits.
+// Messages into another team count there, and acknowledgements in the world, which is not quiescent
+// while one is in flight. In this scope, a message that is not acknowledged is a thing that waits.
 std::uint64_t Scope::begin_message_outside() {
   if (core_->is_world()) return 0;
   core_->outside.count_sent();

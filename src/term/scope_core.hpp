@@ -27,7 +27,7 @@ using Totals = sched::TaskScope::Totals;
 
 /// Scopes of all teams of one rank. Its lock guards the lists of nested scopes of all of them.
 struct TeamDirectory {
-  /// Control message for a team that does not exist here yet.
+  /// Control message for a team that does not exist on this rank yet.
   using EarlyControl = Function<void(const std::shared_ptr<ScopeCore>&)>;
 
   mutable sync::Mutex mutex;
@@ -47,8 +47,8 @@ struct HoldCount {
   bool is_ignored = false;  // guarded by the lock of the scope
 };
 
-/// Its own lock is taken before that of the directory, and that of an outer scope before those of
-/// nested ones.
+/// State of a scope. Lock order: its own lock before that of the directory, and the lock of an
+/// outer scope before those of nested ones.
 struct ScopeCore {
   /// `outer`: nullptr for the world's.
   ScopeCore(Scope& facade, ScopeCore* outer, std::string name, std::uint64_t number);

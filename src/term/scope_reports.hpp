@@ -9,18 +9,18 @@
 
 namespace shoal::term {
 
-/// Nothing runs any more, and something waits: begins the report of this rank's subtree.
+/// Begins the report of this rank's subtree: nothing runs any more, and something waits.
 void begin_stuck_report(ScopeCore& world) SHOAL_REQUIRES(world.mutex);
-/// Adds the part of a rank. The last one completes the subtree's.
+/// Adds the part of a rank. The last part completes the report of the subtree.
 void add_stuck_part(ScopeCore& world, StuckPart part) SHOAL_REQUIRES(world.mutex);
-/// The world is stuck. `tasks_parked`: somewhere.
+/// Called when the world is stuck. `tasks_parked`: tasks are parked on some rank.
 void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked)
     SHOAL_REQUIRES(world.mutex);
 
 // Reports of a scope: its state, and its waiting tasks.
 
 [[nodiscard]] ScopeState state_of(const ScopeCore& scope);
-/// Lines about what a stuck world waits for on this rank.
+/// Returns lines about what a stuck world waits for on this rank.
 [[nodiscard]] std::vector<std::string> describe_stuck(const ScopeCore& scope)
     SHOAL_REQUIRES(scope.mutex);
 

@@ -10,9 +10,10 @@ void meet(ScopeCore& scope, const Standing& what, FunctionRef<bool()> is_over);
 /// Waits until all members have called it and nothing of the team is left, or the outer scope has
 /// failed.
 void stand_until_ended(ScopeCore& scope);
-/// In a task outside of the scope, which has failed: waits until none of its tasks is left here.
+/// Waits, in a task outside a scope that has failed, until none of the scope's tasks is left on
+/// this rank.
 void drain(ScopeCore& scope);
-/// Begins to handle messages.
+/// Starts to handle messages of the scope.
 void open_scope(ScopeCore& scope);
 
 // Waits of the main function, the member of the world.
@@ -21,20 +22,20 @@ void open_scope(ScopeCore& scope);
 /// and may unpark it.
 [[nodiscard]] Outcome stand(ScopeCore& world, const Standing& what, bool final,
                             FunctionRef<void()> start);
-/// See WorldScope::wait_for_end().
+/// Waits until the main functions of all ranks have ended, see WorldScope::wait_for_end().
 void wait_for_end(ScopeCore& world);
 
-/// Fails the world, unless it has failed, and returns when nothing of it is left, on any rank.
-/// `why`: for reports, of the wait. **Caller**: the main function.
+/// Fails the world, unless it has failed, and returns when nothing of it is left on any rank. `why`
+/// is the reason of the wait in reports. **Caller**: the main function.
 void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why);
 
 // Members that wait in an operation, and their cancellation.
 
-/// Takes the member out of the operation that it stands in, if it does.
+/// Removes the member from the operation in which it waits, if any.
 void finish_park(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex);
-/// Wakes the member that was taken out. Called without the lock, after finish_park().
+/// Wakes the member that finish_park() has removed. Called without the lock.
 void wake_waiter(ScopeCore& scope);
-/// Wakes those in drain(), if all has ended.
+/// Wakes the tasks in drain(), if everything has ended.
 void wake_draining(ScopeCore& scope);
 
 // Objects that end while tasks may still use them.

@@ -38,16 +38,17 @@ struct StuckPart {
 /// Gathers the parts of a subtree. Guarded by the lock of the scope.
 class StuckReport {
  public:
-  /// Begins a report of `parts` parts, of which this rank gives one.
+  /// Begins a report of `parts` parts, including that of this rank.
   void begin(std::size_t parts, bool tasks_parked_here);
   /// True: it was the last one.
   bool add(StuckPart part);
-  /// Report of the subtree, once all parts are there: lines in the order of ranks, up to the limit.
+  /// Returns the report of the subtree, once all parts are there: lines in the order of ranks, up
+  /// to the limit.
   [[nodiscard]] const StuckPart& sum() const { return sum_; }
-  /// A team or a rank is about to go on, so nothing is stuck. **Precondition**: all parts of the
-  /// world are there.
+  /// Returns whether a team or a rank is about to continue, so that nothing is stuck.
+  /// **Precondition**: all parts of the world are there.
   [[nodiscard]] bool is_anything_to_come() const;
-  /// Text of StuckError.
+  /// Returns the text of StuckError.
   [[nodiscard]] std::string text(bool checks_graphs) const;
 
   [[nodiscard]] bool were_tasks_parked_here() const { return tasks_parked_here_; }

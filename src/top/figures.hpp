@@ -74,7 +74,7 @@ static_assert(std::is_trivially_copyable_v<RankFigures>);
 static_assert(sizeof(WorkerFigures) == 32);
 
 [[nodiscard]] std::vector<std::byte> to_bytes(const Sample& sample);
-/// False: they are no sample.
+/// Reads a sample from bytes; returns false if they are none.
 [[nodiscard]] bool from_bytes(std::span<const std::byte> bytes, Sample& sample);
 
 }  // namespace shoal::top

@@ -38,9 +38,9 @@ class Slot {
 
   explicit Slot(std::span<std::atomic<std::uint64_t>> words) : words_(words) {}
 
-  /// One thread at a time. Bytes that do not fit are cut off.
+  /// Writes the bytes; those that do not fit are cut off. **Caller**: one thread at a time.
   void write(std::span<const std::byte> bytes);
-  /// Nothing: never written, or always caught in the middle of a change.
+  /// Reads the bytes; returns nothing if they were never written, or changed during each attempt.
   [[nodiscard]] static std::optional<std::vector<std::byte>> read(
       std::span<const std::atomic<std::uint64_t>> words);
 
@@ -51,10 +51,10 @@ class Slot {
 /// The page of this process.
 class Page {
  public:
-  /// **Errors**: Error when the system refuses the memory.
+  /// Publishes a page. **Errors**: Error when the system refuses the memory.
   explicit Page(const Facts& facts);
 
-  /// One thread at a time for each rank.
+  /// Writes the sample of a rank. **Caller**: one thread at a time for each rank.
   void write(int rank, std::span<const std::byte> sample);
   /// A reader looks at the page now.
   [[nodiscard]] bool is_watched() const { return memory_.is_held(); }
@@ -67,15 +67,17 @@ class Page {
 /// The page of another process.
 class PageView {
  public:
-  /// **Errors**: Error if it cannot be mapped, or is of another version of shoal.
+  /// Maps the page of another process. **Errors**: Error if it cannot be mapped, or is of another
+  /// version of shoal.
   explicit PageView(const env::PublishedPlace& place);
 
   [[nodiscard]] const Facts& facts() const { return facts_; }
   /// Lets the process know that a reader looks. False: try again later.
   [[nodiscard]] bool watch() const { return memory_.hold(); }
-  /// Nothing: the rank has not reported yet.
+  /// Reads the sample of a rank; returns nothing if the rank has not reported yet.
   [[nodiscard]] std::optional<Sample> read(int rank) const;
-  /// It belongs to the process at the place, not to one that it was forked from.
+  /// Returns whether the page belongs to the process at the place, and not to one from which that
+  /// was forked.
   [[nodiscard]] bool is_own() const { return own_; }
 
  private:

@@ -24,7 +24,7 @@ std::string json_of(const Overview& overview);
 
 /// "####----" of so many columns.
 std::string bar(double share, std::size_t columns);
-/// With a unit prefix: "12.3k".
+/// Returns the number with a unit prefix: "12.3k".
 std::string short_number(double value);
 
 }  // namespace shoal::top

@@ -257,7 +257,7 @@ class Agreeing {
     if (depth > processes_.size()) throw Error("the clocks of processes are compared in a circle");
     TimeMap map;
     if (index == root_) {
-      // The identity.
+      // The map is the identity.
     } else if (const auto same = same_clock_as(index); same.has_value()) {
       map = map_of(*same, depth + 1);
       uncertainty_ns_[index] = uncertainty_ns_[*same];
@@ -303,7 +303,8 @@ class Agreeing {
       uncertainty_ns = std::max(uncertainty_ns, moment.uncertainty_ns);
     }
     const TimeMap line(std::move(knots), 1);
-    // Outside of the certain moments the clocks drift: only the first and the last one limit it.
+    // Outside the certain moments the clocks may drift: only the first and the last moment limit
+    // the error.
     const auto ends =
         std::ranges::minmax_element(all, {}, [](const Moment& moment) { return moment.knot.from; });
     for (const Moment& end : {*ends.min, *ends.max}) {

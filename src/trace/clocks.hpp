@@ -47,10 +47,11 @@ class WindowBarrier {
   [[nodiscard]] std::uint64_t choose(std::uint64_t now_reference_ticks) const {
     return now_reference_ticks + window_ticks_;
   }
-  /// The same moment on the clock of another process. `ratio`: its ticks for one of the reference.
+  /// Returns the time of `reference_deadline_ticks` on the clock of another process. `ratio`: its
+  /// ticks for one tick of the reference.
   [[nodiscard]] static std::uint64_t local_deadline(const SyncPoint& point, double ratio,
                                                     std::uint64_t reference_deadline_ticks);
-  /// Whether the process came too late to wait for the deadline.
+  /// Returns whether the process came too late to wait for the deadline.
   [[nodiscard]] static bool missed(std::uint64_t now_local_ticks,
                                    std::uint64_t local_deadline_ticks) {
     return now_local_ticks >= local_deadline_ticks;

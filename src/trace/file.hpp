@@ -85,13 +85,13 @@ static_assert(sizeof(SyncPoint) == 32);
 /// is removed. **Caller**: one thread at a time.
 class FileWriter {
  public:
-  /// **Errors**: Error when the file cannot be created.
+  /// Creates the file. **Errors**: Error when that fails.
   FileWriter(std::string path, const FileHeader& header);
   ~FileWriter();
   FileWriter(FileWriter&&) noexcept;
   FileWriter& operator=(FileWriter&&) = delete;
 
-  /// **Errors**: Error when the disk is full or fails.
+  /// Writes a chunk. **Errors**: Error when the disk is full or fails.
   void write(ChunkType type, std::span<const std::byte> payload, std::uint32_t count = 1,
              std::uint32_t track = 0);
   void write_text(ChunkType type, std::string_view text);
@@ -120,7 +120,8 @@ class FileWriter {
 /// damage() then says what is wrong.
 class FileReader {
  public:
-  /// **Errors**: Error when this is no trace, or one of another version or byte order.
+  /// Opens a trace. **Errors**: Error when the file is no trace, or one of another version or byte
+  /// order.
   explicit FileReader(std::string path);
 
   [[nodiscard]] const FileHeader& header() const { return header_; }

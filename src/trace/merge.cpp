@@ -129,7 +129,7 @@ class Merging {
       }
       const auto spread_ns = static_cast<std::uint64_t>(last - first);
       report_.barrier_spread_ns = std::max(report_.barrier_spread_ns, spread_ns);
-      // Two processes that are off to different sides.
+      // Two processes may be off in opposite directions.
       const std::uint64_t both_ns = 2 * deadline_error_ns(with_clock, barrier);
       report_.barrier_uncertainty_ns = std::max(report_.barrier_uncertainty_ns, both_ns);
     }
@@ -337,7 +337,7 @@ class Merging {
 }  // namespace
 
 std::vector<std::string> find_parts(const std::string& path) {
-  // By the folder, not by counting up: parts may be missing.
+  // The parts are found by listing the folder, not by counting up, as parts may be missing.
   const std::filesystem::path whole(path);
   const std::string prefix = whole.filename().string() + ".part";
   const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");

@@ -68,8 +68,8 @@ struct OfThread {
   std::shared_ptr<Stream> stream;
   std::unordered_map<std::string, NameId> names;
 
-  /// Names that were looked up last, by the address of their text: most stay where they are. The
-  /// text is compared all the same.
+  /// Names that were looked up last, by the address of their text, which is mostly the same. The
+  /// text is compared as well.
   struct Recent {
     const char* at = nullptr;
     std::string_view text;  // of Names
@@ -120,7 +120,7 @@ Stream* current_stream() noexcept {
   return attach();
 }
 
-/// 0: there are too many names.
+/// Returns the number of a name; 0 if there are too many names.
 NameId find_name(OfThread& mine, std::string_view text) {
   std::string key(text);
   const auto known = mine.names.find(key);

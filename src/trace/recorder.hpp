@@ -81,7 +81,8 @@ class Track {
 /// about the last `flush_ns`.
 class Recorder {
  public:
-  /// **Errors**: Error when another one records, or when the file cannot be created.
+  /// Starts a recording. **Errors**: Error when another one is active, or when the file cannot be
+  /// created.
   explicit Recorder(Options options);
   /// Finishes; errors are written to standard error.
   ~Recorder();

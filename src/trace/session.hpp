@@ -47,7 +47,8 @@ class Session final : public StreamWriter {
 
  private:
   void run(void (*on_signal)());
-  /// True: some buffer was so full that the next look should come soon.
+  /// Writes the full buffers, or `all`; returns whether some buffer was so full that the next round
+  /// should come soon.
   bool write_round(bool all);
   /// Memory for one more track, under mutex_; 0: there is none.
   [[nodiscard]] std::size_t next_buffer_bytes() const;

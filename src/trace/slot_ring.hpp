@@ -39,7 +39,7 @@ class SlotRing {
     return head_.load(std::memory_order_relaxed) - tail_seen_ >= capacity_;
   }
 
-  /// Any thread: approximate number of slots in the ring.
+  /// Returns the approximate number of slots in the ring. **Caller**: any thread.
   [[nodiscard]] std::uint64_t size() const noexcept {
     // tail first: the difference is never negative; staleness only delays a look.
     const std::uint64_t tail = tail_.load(std::memory_order_acquire);

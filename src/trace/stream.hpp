@@ -72,7 +72,8 @@ class Stream {
     return make_id(static_cast<std::uint32_t>(info_.rank), info_.number_in_rank, ++last_id_);
   }
 
-  /// Nothing is recorded any more. The recording thread, or the last owner of its track.
+  /// Ends the stream: nothing is recorded any more. **Caller**: the recording thread, or the last
+  /// owner of its track.
   void end() noexcept { ended_.store(true, std::memory_order_release); }
 
   // The writing side.

@@ -32,7 +32,7 @@ class TextFile {
 void to_perfetto(Input& input, const std::string& path);
 /// Paje, for ViTE and pajeng: a container for each rank and worker, links for messages.
 void to_paje(Input& input, const std::string& path);
-/// One line for each event, in the order of time. Streams.
+/// Writes one line for each event, in the order of time, without holding the trace in memory.
 void to_csv(Input& input, const std::string& path);
 /// The graph of the tasks that ran: recorded dependencies, else the tasks that made others ready;
 /// dashed over messages.

@@ -19,7 +19,7 @@ void write_comparison(const Model& a, const Analysis& of_a, const Model& b, cons
 
 /// The page's data. page/report.js reads it.
 [[nodiscard]] nlohmann::ordered_json page_data(const Model& model, const Analysis& analysis);
-/// The same as text that may stand inside of a page.
+/// Returns the data of the report as text that can be embedded in a page.
 [[nodiscard]] std::string report_data(const Model& model, const Analysis& analysis);
 
 }  // namespace shoal::trace_tool

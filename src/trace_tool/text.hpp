@@ -12,7 +12,7 @@ namespace shoal::trace_tool {
 
 /// The most important of an analysis, on a page.
 [[nodiscard]] std::string summary_text(const Model& model, const Analysis& analysis);
-/// The same for programs, as JSON.
+/// Returns the summary as JSON, for programs.
 [[nodiscard]] std::string summary_json(const Model& model, const Analysis& analysis);
 /// Differences between two runs: duration, tasks by name, ranks, messages, critical path.
 [[nodiscard]] std::string diff_text(const Model& a, const Analysis& of_a, const Model& b,
@@ -23,9 +23,9 @@ struct CheckResult {
   std::vector<std::string> lines;  // findings, those that fail the check first
 };
 
-/// Whether messages arrive after they were sent, and nothing is missing. `tolerance_ns`: how much
-/// too early a message may arrive; by default the uncertainty of the clocks. **Cost**: memory for
-/// the messages on their way.
+/// Checks that messages arrive after they were sent, and that nothing is missing. `tolerance_ns`:
+/// how much too early a message may arrive; by default the uncertainty of the clocks. **Cost**:
+/// memory for the messages in flight.
 [[nodiscard]] CheckResult check(Input& input, std::optional<std::uint64_t> tolerance_ns);
 
 /// "cholesky --n 4096 on 4 ranks (build 1234)": of what the trace knows of its run.

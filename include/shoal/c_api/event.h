@@ -62,7 +62,7 @@ typedef struct shoal_payload {
   const void* data; /* the elements, or the address */
 } shoal_payload;
 
-/* An event in the hands of a task; valid while the task runs, or its list is not released. */
+/* Event that a task gets; valid while the task runs, or until its list is released. */
 typedef struct shoal_event {
   int source; /* rank that fired it */
   const char* name; /* name that it was fired with */
@@ -123,10 +123,11 @@ const char* shoal_last_error(void);
 /* --- tasks and events. Errors of all calls: USE for a rank or type that does not exist, and for
  * NULL where a value is required. */
 
-/* All ranks make theirs in the same order. It belongs to the world. `name` is used in reports;
- * NULL: "events". Caller: main functions. Returns NULL on error. */
+/* Makes tasks and events with a name space of their own. All ranks make theirs in the same order.
+ * They belong to the world. `name` is used in reports; NULL: "events". Caller: main functions.
+ * Returns NULL on error. */
 shoal_events* shoal_events_make(shoal_world* world, const char* name);
-/* Ends it early. Caller: the main function, after a shoal_wait(). */
+/* Ends the events before the world. Caller: the main function, after a shoal_wait(). */
 int shoal_events_free(shoal_events* events);
 /* Name that shoal_events_make() was given. */
 const char* shoal_events_name(const shoal_events* events);
@@ -134,17 +135,17 @@ const char* shoal_events_name(const shoal_events* events);
 /* Runs a task once its dependencies are met; at once if there are none. */
 int shoal_events_submit(shoal_events* events, const shoal_task* task,
                         const shoal_dependency* dependencies, size_t count);
-/* 1: a task of this name waits for events, or is persistent; 0: none does. */
+/* Returns 1 if a task of this name waits for events, or is persistent; else 0. */
 int shoal_events_is_submitted(const shoal_events* events, const char* task_name);
-/* Takes back the earliest submitted task of this name: 1; 0: there is none. */
+/* Removes the earliest submitted task of this name; returns 1, or 0 if there is none. */
 int shoal_events_remove(shoal_events* events, const char* task_name);
 
 /* Fires an event to a rank, SHOAL_SELF or SHOAL_ALL. `payload`: NULL is nothing. Addresses go to
  * the own rank only. Blocks: a task may be parked while too much is under way to the target. */
 int shoal_events_fire(shoal_events* events, int target, const char* name,
                       const shoal_payload* payload);
-/* Fires an event that is there again, on the target, as soon as a task has got it: all that need
- * it get it. */
+/* Fires a persistent event, which is there again on the target as soon as a task has got it, so
+ * that all tasks that need it get it. */
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload);
 
@@ -166,7 +167,7 @@ int shoal_events_fire_on_signal(shoal_events* events, int signal, int target, co
 /* Fires when the resident memory exceeds the size. */
 int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes, int target,
                                         const char* name, unsigned long long* number);
-/* 1: it will not come; 0: it has been fired, or is just being fired. */
+/* Cancels such an event; returns 1, or 0 if it has been fired, or is just being fired. */
 int shoal_events_cancel(shoal_events* events, unsigned long long number);
 
 /* Parks the task until the events are there; its named locks are released meanwhile. Caller: a
@@ -174,10 +175,10 @@ int shoal_events_cancel(shoal_events* events, unsigned long long number);
  * locks are not taken again then, and to unlock them does nothing; after other errors they are. */
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
                       shoal_event_list* list);
-/* The first event that is there for each dependency, if there is one. */
+/* Returns the first event that has arrived for each dependency, if there is one. */
 int shoal_events_retrieve_any(shoal_events* events, const shoal_dependency* dependencies,
                               size_t count, shoal_event_list* list);
-/* Ends what a list points to, and empties it. For an empty list: nothing happens. */
+/* Releases the events of a list, and empties it. Does nothing for an empty list. */
 void shoal_event_list_release(shoal_event_list* list);
 
 /* SHOAL_OK if the event carries elements of this type: call it before reading `data` as such.
@@ -189,7 +190,7 @@ int shoal_event_check(const shoal_event* event, int type);
 int shoal_events_lock(shoal_events* events, const char* lock_name);
 /* Releases the lock. */
 int shoal_events_unlock(shoal_events* events, const char* lock_name);
-/* 1: the lock was free and is the caller's now; 0: it was not. */
+/* Takes the lock if it is free; returns 1 if the caller holds it now, else 0. */
 int shoal_events_test_lock(shoal_events* events, const char* lock_name);
 
 /* A context is memory of this rank that is fired by address, under a type of its own. Returns the

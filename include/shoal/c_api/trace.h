@@ -10,19 +10,19 @@
 extern "C" {
 #endif
 
-/* Begins a stretch of the program and returns what ends it; 0 while nothing is recorded. */
+/* Begins a span of the program; returns its number, or 0 while nothing is recorded. */
 uint64_t shoal_trace_begin(const char* name);
-/* Ends a stretch, perhaps on another thread. 0 is allowed. */
+/* Ends the span of this number, perhaps on another thread. 0 is allowed. */
 void shoal_trace_end(uint64_t span);
-/* A moment of the program, with a number that it chooses. */
+/* Records a moment of the program, with a number that it chooses. */
 void shoal_trace_mark(const char* name, uint64_t value);
-/* The value that a quantity has from now on. */
+/* Records the value that a quantity has from now on. */
 void shoal_trace_counter(const char* name, double value);
 /* Region of interest: with --trace-paused, nothing is recorded before shoal_trace_resume(). */
 void shoal_trace_resume(void);
 /* Ends the region. */
 void shoal_trace_pause(void);
-/* 1 while spans, marks and counters are recorded. */
+/* Returns 1 while spans, marks and counters are recorded, else 0. */
 int shoal_trace_on(void);
 
 #ifdef __cplusplus

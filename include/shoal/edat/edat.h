@@ -36,22 +36,23 @@ struct edat_struct_metadata {
 /* Description of an event. */
 typedef struct edat_struct_metadata EDAT_Metadata;
 
-/* An event as a task gets it. */
+/* Event that a task gets. */
 struct edat_struct_event {
   void* data; /* its elements, or NULL */
   EDAT_Metadata metadata; /* its type, number of elements, source and name */
 };
-/* An event as a task gets it. */
+/* Event that a task gets. */
 typedef struct edat_struct_event EDAT_Event;
 
-/* Starts the workers of this process, which is one rank; returns once events can be fired. Takes
- * any arguments, and ignores them. */
+/* Starts the workers of this process, which is one rank; returns when events can be fired. Ignores
+ * its arguments. */
 #if defined __cplusplus || (defined __STDC_VERSION__ && __STDC_VERSION__ >= 202311L)
 void edatInit(...);
 #else
 void edatInit();
 #endif
-/* With `count` options: EDAT_NUM_WORKERS and the like. The environment goes before them. */
+/* Starts the workers as edatInit does, with `count` options: EDAT_NUM_WORKERS and the like. The
+ * environment has precedence over them. */
 void edatInitWithConfiguration(int count, char** keys, char** values);
 /* Returns when all tasks have run and all events were consumed, on all ranks. */
 void edatFinalise(void);
@@ -60,53 +61,55 @@ int edatGetRank(void);
 /* Number of processes. */
 int edatGetNumRanks(void);
 
-/* The trailing arguments are `count` pairs: int source, const char* event_id. */
+/* Submits a task that depends on `count` events. The trailing arguments are `count` pairs: int
+ * source, const char* event_id. */
 void edatSubmitTask(void (*task)(EDAT_Event*, int), int count, ...);
-/* The same with a name, for edatIsTaskSubmitted and edatRemoveTask. */
+/* Submits a task with a name, for edatIsTaskSubmitted and edatRemoveTask. */
 void edatSubmitNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count, ...);
-/* A task that runs as often as its events come. It holds the events of one run; surplus ones stay
- * free for others, and for its next run. */
+/* Submits a task that runs as often as its events arrive. It holds the events of one run; others
+ * stay free for other tasks, and for its next run. */
 void edatSubmitPersistentTask(void (*task)(EDAT_Event*, int), int count, ...);
-/* The same; takes all events that are free when it begins. */
+/* Submits a persistent task that takes all events that are free when it begins. */
 void edatSubmitPersistentGreedyTask(void (*task)(EDAT_Event*, int), int count, ...);
-/* Persistent, with a name. */
+/* Submits a persistent task with a name. */
 void edatSubmitPersistentNamedTask(void (*task)(EDAT_Event*, int), const char* name, int count,
                                    ...);
-/* Persistent and greedy, with a name. */
+/* Submits a persistent, greedy task with a name. */
 void edatSubmitPersistentNamedGreedyTask(void (*task)(EDAT_Event*, int), const char* name,
                                          int count, ...);
-/* 1 or 0. */
+/* Returns 1 if a task of this name waits for events, or is persistent; else 0. */
 int edatIsTaskSubmitted(const char* name);
-/* 1: a task was taken back; 0: there was none. */
+/* Removes a task of this name; returns 1, or 0 if there was none. */
 int edatRemoveTask(const char* name);
 
-/* Copies `number_elements` elements from where `data` points to. Elements of EDAT_ADDRESS are
- * addresses (of sizeof(char*)), and the task's `data` points to copies of them. A context is its
- * own data: the task gets the same pointer. */
+/* Fires an event with a copy of the `number_elements` elements at `data`. Elements of EDAT_ADDRESS
+ * are addresses (of sizeof(char*)), and the task's `data` points to copies of them. The data of a
+ * context is not copied: the task gets the same pointer. */
 void edatFireEvent(void* data, int data_type, int number_elements, int target,
                    const char* event_id);
-/* An event that is there again after each use. */
+/* Fires a persistent event, which is there again after each use. */
 void edatFirePersistentEvent(void* data, int data_type, int number_elements, int target,
                              const char* event_id);
-/* The index of the first such event, or -1. */
+/* Returns the index of the first event from `source` with this name, or -1. */
 int edatFindEvent(EDAT_Event* events, int count, int source, const char* event_id);
 
-/* A data type for memory of a size, which is fired by address; memory of such a type. */
+/* Defines a data type for memory of a size, which is fired by address; returns the type. */
 int edatDefineContext(size_t size_bytes);
-/* Memory of a context's type; it is never freed. */
+/* Returns memory of a context's type; it is never freed. */
 void* edatCreateContext(int context_type);
 
-/* In tasks and in main(): the events of the pairs, in their order; valid until the task ends. Tasks
- * that need the same events are served first. */
+/* Waits for the events of the pairs and returns them in their order; they are valid until the task
+ * ends. Tasks that were submitted before and need the same events get them first. Called by tasks
+ * and main(). */
 EDAT_Event* edatWait(int count, ...);
-/* Takes the events that have arrived; NULL if there are none. */
+/* Takes the events of the pairs that have arrived and returns them; NULL if there are none. */
 EDAT_Event* edatRetrieveAny(int* number_retrieved, int count, ...);
 
-/* Locks of this rank, by name; waits until the lock is free. */
+/* Takes a lock of this rank, by its name; waits until it is free. */
 void edatLock(char* name);
 /* Releases a lock that the caller holds. */
 void edatUnlock(char* name);
-/* 1: the calling task has this lock; 0: it has not. */
+/* Returns 1 if the calling task holds this lock, else 0. */
 int edatTestLock(char* name);
 
 #ifdef __cplusplus

@@ -28,19 +28,19 @@ typedef struct edat_struct_bound_task EDAT_Bound_Task;
 void edatSubmitBoundTask(const EDAT_Bound_Task* task, int count, const int* sources,
                          const char* const* event_ids);
 /* Writes `user` of up to `capacity` tasks that will not run (again), and returns their number. Each
- * is written once; edatFinalise drops the rest. Any thread. Never blocks. */
+ * is written once; edatFinalise drops the rest. Any thread may call; it does not block. */
 int edatTakeReleasedTasks(void** users, int capacity);
 
-/* edatWait with arrays. Writes the number of events. */
+/* Waits for events as edatWait does, with arrays. Writes the number of events. */
 EDAT_Event* edatWaitFor(int* number_retrieved, int count, const int* sources,
                         const char* const* event_ids);
-/* edatRetrieveAny with arrays. */
+/* Takes the events that have arrived as edatRetrieveAny does, with arrays. */
 EDAT_Event* edatRetrieveAnyFor(int* number_retrieved, int count, const int* sources,
                                const char* const* event_ids);
 
-/* edatFinalise that returns the exit code of the run instead of ending the process with it. */
+/* Ends the run as edatFinalise does, but returns its exit code instead of ending the process. */
 int edatFinaliseWithCode(void);
-/* edatPauseMainThread that returns 0, or the exit code of a run that has ended by an error. */
+/* Waits as edatPauseMainThread does; returns 0, or the exit code of a run that has failed. */
 int edatPauseWithCode(void);
 
 #ifdef __cplusplus

@@ -11,25 +11,27 @@ extern "C" {
 #include <stdbool.h>
 #endif
 
-/* Workers of this rank. */
+/* Returns the number of workers of this rank. */
 int edatGetNumWorkers(void);
-/* The worker that runs the calling task, from 0; -1: main(), or another thread of the program. */
+/* Returns the worker that runs the calling task, from 0; -1 in main(), or another thread of the
+ * program. */
 int edatGetWorker(void);
-/* Workers of this rank that run a task right now, the caller's among them. */
+/* Returns the number of workers of this rank that run a task now, including the caller's. */
 int edatGetNumActiveWorkers(void);
 
 /* Returns when all tasks have run and all events were consumed, on all ranks, as edatFinalise does;
  * then the program goes on, and may submit and fire again. The main() of every rank calls it, as
  * often as those of the others. */
 void edatPauseMainThread(void);
-/* Goes on after edatPauseMainThread. Not needed here: that has made everything ready. */
+/* Continues after edatPauseMainThread. Does nothing, as events can be fired again already. */
 void edatRestart(void);
 
-/* edatInit on the processes of a communicator: its number in Fortran (MPI_Comm_c2f). The program
- * has initialized MPI, with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE, and finalizes it. */
+/* Starts the workers as edatInit does, on the processes of a communicator, given by its number in
+ * Fortran (MPI_Comm_c2f). The program has initialized MPI, with MPI_THREAD_SERIALIZED or
+ * MPI_THREAD_MULTIPLE, and finalizes it. */
 void edatInitialiseWithCommunicator(int communicator);
-/* Between the two the library calls no MPI, and no event travels; for calls of MPI by the program
- * at MPI_THREAD_SERIALIZED. One task or thread at a time. */
+/* Keeps the library from calling MPI until edatUnlockComms, so that no event travels meanwhile: for
+ * calls of MPI by the program at MPI_THREAD_SERIALIZED. One task or thread at a time. */
 void edatLockComms(void);
 /* Ends what edatLockComms began. */
 void edatUnlockComms(void);

@@ -14,7 +14,8 @@ constexpr int kArity = 4;  // of the tree: the depth bounds the error, the width
 constexpr int kPing = 1;
 constexpr int kPong = 2;
 constexpr int kTable = 3;
-// A trip takes two turns of a scheduler where others use the processors: then fewer will do.
+// Minimum number of round trips: where other programs use the processors, each takes two turns of
+// the scheduler, and fewer must do.
 constexpr std::size_t kFewest = 8;
 constexpr std::uint64_t kLongNs = 20'000'000;  // with one child
 

@@ -5,7 +5,7 @@
 
 namespace shoal::net {
 
-/// See MpiTransport::compare_clocks().
+/// Compares the clocks of the processes, see MpiTransport::compare_clocks().
 ClockTrips compare_clocks(const MpiSession& session, const ReadClock& read, int count);
 
 }  // namespace shoal::net

@@ -140,13 +140,13 @@ bool MpiEngine::try_round(Extent extent, bool& worked, DirectArrivals* direct) {
     credits = outbox_.take_credits();
   }
   polling_.store(false, std::memory_order_seq_cst);  // behind the unlock, which is a plain store
-  // Without the lock: those that this wakes may send, and come back here.
+  // The lock is not held: the senders that this wakes may send, and enter the engine again.
   for (const MpiCredit& credit : credits) credit.link->consumed(credit.bytes);
   return true;
 }
 
 bool MpiEngine::round(DirectArrivals* direct) {
-  // To look at the clock takes as long as a tenth of a round.
+  // Rounds per look at the clock, which takes as long as a tenth of a round.
   constexpr unsigned kRoundsPerLook = 8;
   if (rounds_++ % kRoundsPerLook == 0) {
     last_round_ns_.store(options_.env->now_ns(), std::memory_order_relaxed);

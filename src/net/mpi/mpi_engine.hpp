@@ -38,31 +38,32 @@ class MpiEngine final : public MpiSubmissions {
   /// Any thread.
   [[nodiscard]] MpiPayloadCalls& payloads() { return payloads_; }
 
-  /// Called when a thread should poll. Set while no other thread uses the engine.
+  /// Sets the function that is called when a thread should poll. Called while no other thread uses
+  /// the engine.
   void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
-  /// See MpiTransport.
+  /// Sets the function that finish() calls, see MpiTransport.
   void set_before_close(std::function<void()> function) { before_close_ = std::move(function); }
 
-  /// One round of everything, unless another thread is at it; true if anything happened. Never
-  /// throws: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
+  /// Runs one round of all work, unless another thread does; returns whether anything happened.
+  /// Throws nothing: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
   bool advance(DirectArrivals* direct = nullptr) { return advance(Extent::everything, direct); }
   /// Throws the error that advance() kept.
   void rethrow_failure();
   [[nodiscard]] bool has_failed() const { return failed_.load(std::memory_order_acquire); }
-  /// Payloads are under way, and have been for no longer than they may well need.
+  /// Returns whether payloads are in flight, and have not been for longer than they may need.
   [[nodiscard]] bool is_streaming() const {
     return streaming_.load(std::memory_order_relaxed);  // a hint
   }
-  /// Something waits that advance() would start.
+  /// Returns whether there is work that advance() would start.
   [[nodiscard]] bool has_submissions() const {
     return !submissions_.looks_empty() || report_due_.load(std::memory_order_seq_cst);
   }
 
-  /// See Transport::lock_calls().
+  /// Locks the calls of MPI, see Transport::lock_calls().
   void lock_calls() SHOAL_UNCHECKED_LOCKING { mutex_.lock(); }
   void unlock_calls() SHOAL_UNCHECKED_LOCKING;
 
-  /// Collective; see Transport::finish().
+  /// Ends the engine, see Transport::finish(). Collective.
   void finish();
 
   void submit(MpiSubmission& submission) override;

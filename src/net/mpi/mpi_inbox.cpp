@@ -91,9 +91,9 @@ bool MpiInbox::receive(DirectArrivals* direct) {
   return receive_over_mpi(direct) || worked;
 }
 
-// MPI progresses only while it is called, also operations that have ended for the caller: the
-// receiver of a payload may still owe its sender an acknowledgement. Without posted receives for
-// packets, nothing else would call MPI.
+// Lets MPI progress, which it does only while it is called. It must also progress operations that
+// have ended for the caller: the receiver of a payload may still owe its sender an acknowledgement.
+// Without posted receives for packets, nothing else would call MPI.
 void MpiInbox::let_mpi_progress(bool worked) {
   constexpr unsigned kCallsPerLook = 16;
   if (layout_.process_count() == 1) return;
@@ -129,8 +129,8 @@ bool MpiInbox::receive_near(DirectArrivals* direct) {
 
 bool MpiInbox::receive_over_mpi(DirectArrivals* direct) {
   post_taken();
-  // MPI moves payloads in each look for a packet, which takes as long as there is something to
-  // move: those that have ended meanwhile are to be noticed in between.
+  // MPI moves payloads in each look for a packet, and the look takes as long as there is something
+  // to move. So the ends of payloads are tested between looks.
   const int batch = transfers_.payload_bytes() > 0 ? 1 : kBatch;
   const bool comes_back = direct != nullptr && direct->looks > 1;
   int looks = direct != nullptr ? direct->looks : 1;

@@ -38,18 +38,19 @@ class MpiInbox {
 
   /// Posts the first receives; arrivals go to the ports of `fabric`.
   void open(Fabric& fabric);
-  /// Takes what has arrived, but not for ever; true if anything. Throws TransportError. `direct`:
-  /// see Transport::poll().
+  /// Receives packets that have arrived, for a bounded time; returns whether there were any. Throws
+  /// TransportError. `direct`: see Transport::poll().
   bool receive(DirectArrivals* direct);
-  /// Withdraws the receives. Never waits.
+  /// Cancels the receives. **Blocks**: never.
   void close();
 
-  /// Something of `inlet` was consumed that was not reported to its sender yet.
+  /// Called when bytes of `inlet` were consumed that were not reported to its sender yet.
   void report_later(MpiInlet& inlet) {
     unreported_.push_back(&inlet);
     if (inlet.wants_report()) submissions_.report_soon();  // who said so may have come too early
   }
-  /// Reports consumption to senders: large amounts, or `all`. True if anything was reported.
+  /// Reports consumed bytes to senders: large amounts, or `all`. Returns whether anything was
+  /// reported.
   bool report(bool all);
 
   /// Whether all that each process has sent to this one, by its count, has been received.
@@ -82,7 +83,7 @@ class MpiInbox {
   void handle_own(Packet* packet, int process);
   void handle_announcement(const MpiAnnouncement& announcement, int process);
   [[noreturn]] void reject(int process, const char* what) const;
-  /// nullptr: no lane of that name goes from `process` to here.
+  /// Returns the inlet of a lane; nullptr if `process` has no such lane to this one.
   MpiInlet* inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane);
 
   const MpiSession& session_;

@@ -33,7 +33,7 @@ class MpiInlet final : public PortItem, public PacketOwner {
   [[nodiscard]] const Identity& identity() const { return identity_; }
 
   PacketList take_arrivals() override;
-  /// Any thread.
+  /// Counts consumed bytes. **Caller**: any thread.
   void consumed(std::size_t bytes) override;
 
   // For the inbox, under the engine's lock.

@@ -35,7 +35,7 @@ std::unique_ptr<env::ExitDeadline> limit_exit(std::uint64_t timeout_ns) {
 
 }  // namespace
 
-// MPI's state is the process's, and atexit() takes no argument.
+// A static object: the state of MPI belongs to the process, and atexit() takes no argument.
 MpiLifetime& MpiLifetime::of_process() {
   static MpiLifetime lifetime;
   return lifetime;

@@ -26,19 +26,19 @@ class MpiLifetime {
   /// The MPI of this process, found and loaded by the first call. Errors: ConfigError, which says
   /// where it was looked for.
   const MpiTable& load(const MpiChoice& choice);
-  /// That MPI; nullptr: none was loaded.
+  /// Returns the MPI that was loaded; nullptr if there is none.
   [[nodiscard]] const MpiTable* loaded() const { return mpi_; }
-  /// Loaded, initialized and not finalized: MPI may be called.
+  /// Returns whether MPI is loaded, initialized and not finalized, so that it may be called.
   [[nodiscard]] bool is_up() const;
-  /// MPI was initialized by initialize().
+  /// Returns whether initialize() has initialized MPI.
   [[nodiscard]] bool is_ours() const { return is_ours_; }
 
   /// Initializes MPI; returns the thread level that it grants. Collective over the launch.
   int initialize(int wanted_level);
   /// Once MPI is up: makes MPI_Finalize in the middle of a world an error of one sentence.
   void watch_finalize();
-  /// Before a world of all processes of the launch, if is_ours(). Collective over them. Errors:
-  /// ConfigError in all processes when one of them exits instead.
+  /// Called before a world of all processes of the launch, if is_ours(). Collective over these
+  /// processes. Errors: ConfigError in all processes when one of them exits instead.
   void agree_to_go_on();
   /// A world uses MPI from here to one of the other two. `exit_timeout_ns`: see MpiOptions; the
   /// last world's is used.
@@ -48,7 +48,7 @@ class MpiLifetime {
     exit_timeout_ns_ = exit_timeout_ns;
   }
   void world_ends() { phase_ = Phase::between_worlds; }
-  /// It ended in an error of the transport: MPI may not be finalized any more.
+  /// Called when a world ends in an error of the transport: MPI may not be finalized any more.
   void world_fails() { phase_ = Phase::failed; }
 
  private:
@@ -57,7 +57,7 @@ class MpiLifetime {
   MpiLifetime() = default;
   void at_exit();
   void on_finalize() const;
-  /// Whether all processes go on; collective.
+  /// Returns whether all processes continue. Collective.
   [[nodiscard]] bool all_go_on(bool this_one) const;
 
   const MpiTable* mpi_ = nullptr;  // written once

@@ -29,14 +29,16 @@ class MpiLink final : public Link {
 
   // For the outbox, under the engine's lock.
 
-  /// Whether the receiver has consumed enough of the sent bytes. With nothing unacknowledged a
-  /// packet of any size may go. Packets of other lanes are never held back, and never acknowledged.
+  /// Returns whether the receiver has consumed enough of the sent bytes. If no sent byte is
+  /// unacknowledged, a packet of any size may be sent. Packets of other lanes are never held back,
+  /// and never acknowledged.
   [[nodiscard]] bool window_is_open() const {
     return lane() != Lane::normal || unacknowledged_bytes_ == 0 ||
            unacknowledged_bytes_ < options().window_bytes;
   }
   [[nodiscard]] bool has_packets() const { return announced_ || !backlog_.empty(); }
-  /// The next packet to send, with its sequence; without a notification. nullptr: none.
+  /// Removes the next packet to send, with its sequence number, and returns it; nullptr if there is
+  /// none. Notifies nobody.
   Packet* next_packet() {
     if (backlog_.empty() && std::exchange(announced_, false)) backlog_ = take();
     Packet* const packet = backlog_.pop_front();
@@ -46,14 +48,14 @@ class MpiLink final : public Link {
     if (lane() == Lane::normal) unacknowledged_bytes_ += packet->header().size_bytes;
     return packet;
   }
-  /// False: `bytes` are more than was sent.
+  /// Records acknowledged bytes; returns false if they are more than were sent.
   [[nodiscard]] bool acknowledge(std::size_t bytes) {
     if (bytes > unacknowledged_bytes_) return false;
     unacknowledged_bytes_ -= bytes;
     return true;
   }
   void set_announced() { announced_ = true; }
-  /// Whether it is in the outbox's list of links to serve; returns the value before.
+  /// Sets whether the link is in the outbox's list of links to serve; returns the value before.
   bool set_listed(bool listed) { return std::exchange(listed_, listed); }
 
  protected:

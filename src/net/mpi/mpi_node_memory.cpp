@@ -34,7 +34,7 @@ struct RecordHead {
 static_assert(MpiNodeMemory::kMessagesMaxBytes + sizeof(RecordHead) <=
               sync::RecordRing::kRecordMax);
 
-/// Ends with its scope; collective.
+/// Communicator that is freed at the end of its scope. Collective.
 class Communicator {
  public:
   Communicator(const MpiTable& mpi, int process)
@@ -85,7 +85,7 @@ std::string system_problem(const char* call, std::size_t bytes) {
   return fmt::format("{} of {} bytes: {}", call, bytes, std::generic_category().message(error));
 }
 
-/// The first process that has a problem; collective.
+/// Returns the first process that has a problem. Collective.
 int first_problem(const MpiTable& mpi, MpiComm group, int self, bool has_problem) {
   const int mine = has_problem ? self : kNoProcess;
   int first = kNoProcess;
@@ -187,7 +187,7 @@ std::string MpiNodeMemory::attach(std::uint64_t id, std::uint64_t token) {
   return "they run in different IPC namespaces";
 }
 
-// One process of the group says why.
+// One process of the group writes the reason.
 void MpiNodeMemory::share_nothing(const std::string& problem) {
   if (segment_ != nullptr) shmdt(std::exchange(segment_, nullptr));
   if (problem.empty()) return;

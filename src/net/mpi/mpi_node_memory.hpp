@@ -52,7 +52,7 @@ class MpiNodeMemory {
     return neighbour_of_[static_cast<std::size_t>(process)] >= 0;
   }
   [[nodiscard]] int near_count() const { return static_cast<int>(neighbours_.size()); }
-  /// All processes are near.
+  /// Returns whether all processes are near.
   [[nodiscard]] bool all_are_near() const { return neighbours_.size() + 1 == neighbour_of_.size(); }
   /// Copies a packet into memory that `process`, which is near, reads. False: no room now.
   [[nodiscard]] bool try_send(int process, Packet& packet);

@@ -34,12 +34,12 @@ class MpiOutbox {
   [[nodiscard]] std::size_t index_of(Rank source, Rank target, Lane lane) const;
   [[nodiscard]] int process_of(Rank rank) const { return layout_.process_of(rank); }
 
-  /// Packets wait in `link`.
+  /// Called when packets wait in `link`.
   void announced(MpiLink& link);
-  /// `bytes` that `source` sent to `target` were consumed there. Throws TransportError when they
-  /// never were sent from here to `process`.
+  /// Called when `bytes` that `source` sent to `target` were consumed there. Throws TransportError
+  /// when they were never sent from this process to `process`.
   void acknowledged(const MpiAcknowledgement& what, int process);
-  /// Sends packets as far as windows allow; true if any.
+  /// Sends packets as far as windows allow; returns whether it has sent any.
   bool send_ready() {
     const bool waited = !crowded_.empty() && send_waiting();
     return (has_listed() && send_listed()) || waited;
@@ -47,12 +47,13 @@ class MpiOutbox {
   /// Sends a message of the engine itself, at once.
   void send_own(int process, MpiMessage kind, std::span<const std::byte> bytes);
 
-  /// Nothing waits that may go, or for room, and no packet is still read by MPI.
+  /// Returns whether no packet waits that may be sent, or waits for room, and MPI reads no packet
+  /// any more.
   [[nodiscard]] bool is_quiet() const { return !has_listed() && under_way_ == 0; }
   /// How many messages on kPacketTag, or records of the node's memory, went to each process.
   [[nodiscard]] const std::vector<std::uint64_t>& sent_counts() const { return sent_counts_; }
-  /// The caller pays them after it has released the engine's lock: those that a link wakes may
-  /// send.
+  /// Returns the credits that the caller gives to links after it has released the engine's lock:
+  /// senders that a link wakes may send.
   std::vector<MpiCredit> take_credits() {
     return credits_.empty() ? std::vector<MpiCredit>() : std::exchange(credits_, {});
   }

@@ -15,7 +15,8 @@
 
 namespace shoal::net {
 
-/// See Transport and RemoteMemory. Any thread; nothing here calls MPI.
+/// Transfers of Transport and RemoteMemory, see there. They do not call MPI. **Caller**: any
+/// thread.
 class MpiPayloadCalls {
  public:
   MpiPayloadCalls(const MpiSession& session, MpiTransfers& transfers, MpiWindow& window,
@@ -24,7 +25,7 @@ class MpiPayloadCalls {
   MpiPayloadCalls(const MpiPayloadCalls&) = delete;
   MpiPayloadCalls& operator=(const MpiPayloadCalls&) = delete;
 
-  /// Before the first call.
+  /// Sets the fabric, before the first call.
   void attach(Fabric& fabric);
   void send(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
             Completion* done);

@@ -26,7 +26,8 @@ const MpiTable* linked_mpi();
 /// **Caller**: the main thread, before MPI is initialized.
 const MpiTable& load_mpi(const MpiChoice& choice);
 
-/// For people: the plug-in that was loaded, or nullptr and those that are there, with their files.
+/// Returns a text for reports: the plug-in that was loaded, or, for nullptr, those that exist, with
+/// their files.
 std::string describe_plugins(const MpiTable* loaded);
 
 /// The name and version that the MPI of a table gives itself, on one line.

@@ -21,9 +21,9 @@ class MpiProgress final : public env::Steppable {
   [[nodiscard]] std::string name() const override { return "shoal mpi"; }
   [[nodiscard]] std::string purpose() const override { return "the progress of MPI"; }
 
-  /// Any thread.
+  /// Makes the thread stop soon. **Caller**: any thread.
   void request_stop();
-  /// The engine has something to do, or failed. Any thread.
+  /// Called when the engine has work to do, or has failed. **Caller**: any thread.
   void wake();
   /// Called, on the thread that drives this, when the engine has failed.
   void set_failure_waker(std::function<void()> waker) { failure_waker_ = std::move(waker); }

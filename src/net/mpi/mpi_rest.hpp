@@ -9,17 +9,18 @@
 
 namespace shoal::net {
 
-/// Spins, yields unless other programs compute, and sleeps; the longer nothing came, the longer.
-/// One thread's own.
+/// Rest between polls: spins, then yields unless other programs compute, then sleeps, for a time
+/// that grows while nothing arrives. **Caller**: one thread.
 class MpiRest {
  public:
   explicit MpiRest(env::Env& env) : env_(env) {}
 
-  /// After a poll that found something.
+  /// Called after a poll that found something.
   void end() { idle_polls_ = 0; }
-  /// After a poll that found nothing: may yield. Time to sleep before the next poll; 0: none.
+  /// Called after a poll that found nothing: may yield. Returns the time to sleep before the next
+  /// poll; 0: none.
   [[nodiscard]] std::uint64_t next_sleep_ns();
-  /// The same, and sleeps for so long.
+  /// Called after a poll that found nothing: yields or sleeps before the next poll.
   void pause();
 
  private:

@@ -248,7 +248,8 @@ void MpiSession::close() {
   MpiLifetime::of_process().world_ends();
 }
 
-// May run while another thread is inside MPI, unlike all other calls: the process ends here.
+// Unlike all other calls, this may run while another thread is inside MPI, because the process ends
+// here.
 void MpiSession::abort(int exit_code) const {
   if (MpiLifetime::of_process().is_up()) {
     // The program's communicator may be smaller than the job, and this one may be freed: end the

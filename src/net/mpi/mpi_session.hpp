@@ -38,8 +38,8 @@ class MpiSession {
   explicit MpiSession(const MpiOptions& options);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  /// Without close(): leaves the communicator and MPI as they are, since freeing might wait for
-  /// others.
+  /// Destroys the session. If close() was not called, leaves the communicator and MPI as they are,
+  /// since freeing them might wait for other processes.
   ~MpiSession();
 
   [[nodiscard]] const MpiTable& mpi() const { return mpi_; }

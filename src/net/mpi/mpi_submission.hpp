@@ -10,27 +10,29 @@ class MpiLink;
 /// Work for the next holder of the engine. In at most one queue at a time.
 class MpiSubmission : public sync::MpscNode {
  public:
-  /// Under the engine's lock, out of the queue: may be submitted again. Throws TransportError.
+  /// Starts the work, under the engine's lock; it is not in the queue any more and may be submitted
+  /// again. Throws TransportError.
   virtual void start() = 0;
-  /// The engine ends without having started this.
+  /// Called when the engine ends without having started the work.
   virtual void drop() {}
 
  protected:
   ~MpiSubmission() = default;
 };
 
-/// The way into the engine.
+/// Interface by which other threads give work to the engine.
 class MpiSubmissions {
  public:
-  /// Any thread. Never blocks, never throws. Makes sure that a thread will serve it.
+  /// Submits work, and makes sure that a thread will start it. Throws nothing. **Caller**: any
+  /// thread. **Blocks**: never.
   virtual void submit(MpiSubmission& submission) = 0;
-  /// As submit(), if it can wait for the next poll.
+  /// Submits work that can wait for the next poll, see submit().
   virtual void submit_quietly(MpiSubmission& submission) = 0;
   /// Makes the next round tell a sender how much was consumed. Any thread.
   virtual void report_soon() = 0;
   /// Makes sure that a thread polls soon. Any thread.
   virtual void nudge() = 0;
-  /// Forgets a link that ends. **Precondition**: no thread appends to it.
+  /// Removes a link that ends. **Precondition**: no thread appends to it.
   virtual void withdraw(MpiLink& link) = 0;
 
  protected:

@@ -103,7 +103,7 @@ void MpiTransfers::check_part(const Part& part, const MpiStatus& status, bool ha
 bool MpiTransfers::advance() {
   if (requests_.empty()) return false;
   if (look_at_ >= requests_.size()) look_at_ = 0;
-  // From the start again after the last ones, though more may have come behind them by then.
+  // Starts from the beginning after the last ones, even if more were added after them meanwhile.
   const std::size_t begin = look_at_;
   const std::size_t count = std::min(kLookAt, requests_.size() - begin);
   int ended = 0;

@@ -21,7 +21,8 @@ class MpiTransfer : public sync::Pooled {
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
   virtual ~MpiTransfer() = default;
-  /// All bytes are through; deleted afterwards. May start further transfers.
+  /// Called when all bytes were transferred; the object is deleted afterwards. May start further
+  /// transfers.
   virtual void done() = 0;
 
  private:
@@ -48,7 +49,7 @@ class MpiTransfers {
     standard,
     synchronous,  // does not end before the receiver has begun to receive, however small it is
   };
-  /// With another tag than kPacketTag.
+  /// Sends with a tag other than kPacketTag.
   void send(std::unique_ptr<MpiTransfer> transfer, std::span<const std::byte> bytes, int peer,
             int tag, SendMode mode = SendMode::standard);
   /// For send_packet().
@@ -64,12 +65,13 @@ class MpiTransfers {
   void get(std::unique_ptr<MpiTransfer> transfer, std::span<std::byte> bytes, int peer,
            std::uint64_t address, MpiWin window);
 
-  /// Calls done() of those that have ended; true if there were any. Throws TransportError.
+  /// Calls done() of the transfers that have ended; returns whether there were any. Throws
+  /// TransportError.
   bool advance();
   [[nodiscard]] bool empty() const { return parts_.empty(); }
-  /// Gets through a window are under way.
+  /// Returns whether gets through a window are in flight.
   [[nodiscard]] bool is_reading() const { return reads_ > 0; }
-  /// Something was to be sent or received at any time.
+  /// Returns whether anything was ever sent or received.
   [[nodiscard]] bool was_used() const { return was_used_; }
   /// Bytes of the payloads in flight, sent and received.
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }

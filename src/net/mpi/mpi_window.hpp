@@ -25,13 +25,14 @@ class MpiWindow {
   /// Collective. Makes no window unless `wanted`, the same in all processes. **Errors**:
   /// ConfigError in all processes if one cannot make it.
   MpiWindow(MpiSession& session, bool wanted);
-  /// Without close(): leaves the window to MPI, and its memory mapped, since peers may read it.
+  /// Destroys the window. If close() was not called, leaves it to MPI, and its memory mapped, since
+  /// peers may read it.
   ~MpiWindow();
   MpiWindow(const MpiWindow&) = delete;
   MpiWindow& operator=(const MpiWindow&) = delete;
 
   [[nodiscard]] bool exists() const { return !is_same(window_, session_.mpi().win_null); }
-  /// **Errors**: TransportError, with advice.
+  /// Attaches memory to the window. **Errors**: TransportError, with advice.
   void attach(std::shared_ptr<env::SharedMemory> memory);
   [[nodiscard]] MpiWin handle() const { return window_; }
   /// Collective. **Precondition**: no get is under way in any process.

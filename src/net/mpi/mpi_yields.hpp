@@ -11,7 +11,7 @@ class MpiYields {
   /// Switches the yields on or off, and returns how they were.
   using Switch = int(int on);
 
-  /// None that could be switched.
+  /// Makes an object for an MPI without yields that can be switched.
   MpiYields() = default;
   /// `set`: of an MPI that is initialized; nullptr: it has none.
   explicit MpiYields(Switch* set);

@@ -38,11 +38,12 @@ struct AmOptions {
   /// Where the handler runs.
   Delivery delivery = Delivery::inlined;
   int priority = 0;  // of the tasks, with Delivery::task
-  /// Name in reports; without one they show the type of the handler. The same on all ranks: a
-  /// message is refused by a handler of another name.
+  /// Name in reports; default: the type of the handler. It is the same on all ranks: a handler of
+  /// another name refuses the message.
   std::string name{};
-  /// Its messages keep their order among themselves only. While a rank has yet to make it, they
-  /// hold back no others there, and others do not hold back them.
+  /// Its messages are ordered among themselves only. While they wait on a rank that has not made
+  /// the handler yet, they do not hold back messages of other handlers, nor do those hold back
+  /// them.
   bool own_order = false;
 };
 
@@ -55,7 +56,7 @@ inline AmOptions model_options(std::string name) {
   return {.name = std::move(name), .own_order = true};
 }
 
-/// Where a message goes.
+/// Handler and target of a message.
 struct Route {
   std::uint32_t handler = 0;  // index with flag bits, below
   std::uint32_t signature = 0;
@@ -65,7 +66,7 @@ struct Route {
 
 struct OpenedMulticast;
 
-/// A message in the hands of its receiver.
+/// A message as its receiver sees it.
 struct Message {
   Channel* channel;  // of the team that it belongs to
   Rank source;
@@ -76,7 +77,7 @@ struct Message {
   const net::RunPrefix* prefix = nullptr;      // valid with net::kPrefixBit, while its handler runs
 };
 
-/// Messages of one run that are kept beyond their handler, with their packet.
+/// Messages of one run that outlive the call of their handler, with their packet.
 struct KeptRun {
   net::PacketHolder packet;
   const std::byte* first = nullptr;
@@ -84,12 +85,12 @@ struct KeptRun {
   std::size_t step = 0;        // from one to the next
   std::uint64_t count = 0;
 
-  /// Its messages from `index` on.
+  /// Returns its messages from `index` on.
   [[nodiscard]] KeptRun rest(std::uint64_t index) const;
 };
 
-/// Messages for one handler, one behind the other in a packet. To run it for a whole batch, and not
-/// for each message anew, is what lets a processor work on several at once.
+/// Consecutive messages of a packet for one handler. One call handles a whole batch, so that a
+/// processor can work on several messages at once.
 class Batch {
  public:
   /// A batch of one message. next() returns it even if the scope has failed.
@@ -109,8 +110,9 @@ class Batch {
   Batch(Channel& channel, Rank source, const Watch& watch, net::Packet*& packet)
       : message_{&channel, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
 
-  /// The next message to run the handler for; nullptr: there is none, or the scope has failed or a
-  /// handler was removed since look(). Count it as taken, also if the handler throws.
+  /// Returns the next message to run the handler for; nullptr if there is none, or if the scope has
+  /// failed or a handler was removed since look(). The message counts as taken even if the handler
+  /// throws.
   [[nodiscard]] const Message* next() {
     if (left_ == 0 || (watch_ != nullptr && has_changed())) return nullptr;
     const Message& message = take();
@@ -131,7 +133,7 @@ class Batch {
     left_ = run.count;
   }
   [[nodiscard]] std::uint64_t left() const { return left_; }
-  /// Takes a message that is left, whatever has changed.
+  /// Takes the next message, even if the scope has failed or a handler was removed.
   const Message& take() {
     --left_;
     message_.arguments = {at_, size_};
@@ -139,8 +141,8 @@ class Batch {
     at_ += step_;
     return message_;
   }
-  /// Called before a reference to the packet is kept: many nearly empty ones, kept for long, would
-  /// take far more memory than the window accounts for.
+  /// Shrinks the packet before a reference to it is kept: many nearly empty packets that are kept
+  /// for long would take far more memory than the window accounts for.
   void compact();
   /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
   /// release in DeferredReclaim::add(): a reader that misses a removed handler sees the failure.
@@ -177,7 +179,7 @@ void invoke_each(void* self, Batch& batch) {
   while (const Message* message = batch.next()) One(self, *message);
 }
 
-/// Type and place in the source of an instance handler: with its name they tell it from others.
+/// Type and place in the source of an instance handler: with its name they identify it.
 struct HandlerSource {
   std::string_view spelled;    // the type, by the compiler
   const std::type_info& type;  // of the closure
@@ -213,13 +215,14 @@ inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a 
 static_assert(net::kTeamBit == kLargeBit >> 1U);
 inline constexpr std::uint32_t kMulticastBit = net::kTeamBit >> 1U;  // to be passed on as well
 static_assert(net::kPrefixBit == kMulticastBit >> 1U);
-/// The message keeps its order among those of its handler, or of all such static handlers, only:
-/// messages of models, and their answers. Nothing else waits for it at a rank that has not made its
-/// handler, nor does it wait for others.
+/// Bit of messages that are ordered among those of their handler only, or of all such static
+/// handlers: messages of models, and their answers. While such a message waits at a rank that has
+/// not made its handler, it does not hold back other messages, nor do they hold back it.
 inline constexpr std::uint32_t kOwnOrderBit = net::kPrefixBit >> 1U;
 inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
 
-/// Arguments that travel within the process as an object, not as bytes: nothing is copied twice.
+/// Arguments that travel within the process as an object, not as bytes, so that they are copied at
+/// most once.
 class ObjectMessage {
  public:
   virtual ~ObjectMessage() = default;
@@ -232,8 +235,8 @@ class StaticHandler {
   StaticHandler(const StaticHandler&) = delete;
   StaticHandler& operator=(const StaticHandler&) = delete;
   StaticHandler(const char* name, std::uint32_t signature, Delivery delivery, Invoke invoke);
-  /// Valid once static_handlers() was called. Errors: CheckError for a handler from a library that
-  /// was loaded later.
+  /// Returns the index, after the first call of static_handlers(). Errors: CheckError for a handler
+  /// from a library that was loaded later.
   [[nodiscard]] std::uint32_t index() const;
   [[nodiscard]] std::uint32_t signature() const { return handler_.signature; }
 
@@ -244,9 +247,11 @@ class StaticHandler {
   StaticHandler* next_ = nullptr;
 };
 
-/// All static handlers in an order that depends on their names only. The first call fixes the set.
+/// Returns all static handlers in an order that depends on their names only. The first call fixes
+/// the set.
 const std::vector<Handler>& static_handlers();
-/// Equal in two processes exactly if (up to hash collisions) their tables are equal.
+/// Returns a hash of the table of static handlers, which is equal in two processes if their tables
+/// are.
 std::uint64_t static_fingerprint();
 
 /// Type on the wire for a parameter: the type that is encoded and decoded.
@@ -267,7 +272,7 @@ consteval bool check_parameter() {
   return fits;
 }
 
-/// What a handler's parameters say: the types of its arguments, after a context if it takes one.
+/// Types of a handler's arguments, from its parameters after a context if it takes one.
 template <class Parameters>
 struct CallTraits;
 template <class... Ps>

@@ -15,32 +15,33 @@
 namespace shoal::messaging {
 
 /// Handlers by index, in the order in which they were made. A handler that was added as closed is
-/// not found before the next open_all(): it may refer to what is still to be set up. A removed one
-/// takes no memory. Any thread.
+/// not found before the next open_all(), as objects that it refers to may not be set up yet. A
+/// removed one takes no memory. **Caller**: any thread.
 class HandlerTable {
  public:
   struct Added {
     std::uint32_t index = 0;
     bool opened = false;
   };
-  /// Without a name the handler gets one from its index and its type. It is opened at once unless
-  /// `closed` is set or others before it are closed. Its signature becomes that of its name and
-  /// source.
+  /// Adds a handler. If it has no name it gets one from its index and its type. It is open at once
+  /// unless `closed` is set or handlers before it are closed. Its signature then includes its name
+  /// and source.
   Added add(std::shared_ptr<Handler> handler, const std::string& name, const HandlerSource& source,
             bool closed);
-  /// Handlers of one name and source are numbered in their order, and told apart by it. Before the
-  /// first one is added.
+  /// Sets whether handlers of one name and source are numbered in their order, so that the number
+  /// identifies them. Called before the first one is added.
   void set_numbered(bool numbered) { is_numbered_ = numbered; }
-  /// False: all were open.
+  /// Opens all handlers; returns false if all were open.
   bool open_all();
-  /// all_open() is false from now on: who asks looks closer.
+  /// Makes all_open() false, so that its callers look at the handler itself.
   void close() { all_open_.store(false, std::memory_order_relaxed); }
   /// relaxed: the main function reads what it wrote itself.
   [[nodiscard]] bool all_open() const { return all_open_.load(std::memory_order_relaxed); }
   /// Takes the handler out; its index is not used again. nullptr: it was removed before.
   [[nodiscard]] std::shared_ptr<Handler> remove(std::uint32_t index);
 
-  /// False: it is not open yet. `handler` becomes nullptr if it was removed.
+  /// Finds a handler; returns false if it is not open yet. `handler` becomes nullptr if it was
+  /// removed.
   [[nodiscard]] bool find(std::uint32_t index, const Handler*& handler) const;
   [[nodiscard]] bool is_open(std::uint32_t index) const;
   /// It was added and not removed.

@@ -80,8 +80,8 @@ struct MulticastRoute {
   std::uint32_t signature = 0;
 };
 
-/// Sends to each recipient, ranks of the channel's team. **Errors**: CheckError for a rank that
-/// there is not or that is listed twice; nothing is sent then.
+/// Sends a message to each recipient, ranks of the channel's team. **Errors**: CheckError, and
+/// nothing is sent, for a rank that does not exist or is listed twice.
 void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments);
 

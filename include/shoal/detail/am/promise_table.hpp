@@ -16,10 +16,11 @@ namespace shoal::messaging {
 
 class Channel;
 
-/// When the team that a promise was published in fails, the promise gets that failure. Any thread.
+/// Table of the promises of one rank that other ranks may fulfil. If the team in which a promise
+/// was published fails, the promise gets that failure. **Caller**: any thread.
 class PromiseTable final {
  public:
-  /// Gives a promise the failure of its scope.
+  /// Function that fails a promise with the error of its scope.
   using GivenUp = Function<void(const std::exception_ptr&)>;
 
   /// Number of the promise, which is not used again.
@@ -35,7 +36,7 @@ class PromiseTable final {
       std::move(promise).as<T>().set_value(std::forward<Value>(value)...);
     }
   }
-  /// Gives it the exception, whatever its type, unless its scope has failed.
+  /// Fails the promise with the exception, whatever its type, unless its scope has failed.
   void fail(std::uint64_t number, std::exception_ptr error);
   /// Moves out the promises of a team that has failed.
   void give_up(std::uint64_t team, std::vector<GivenUp>& promises);
@@ -47,7 +48,8 @@ class PromiseTable final {
     std::uint32_t signature = 0;
   };
   std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, Channel& channel);
-  /// Empty: its scope has failed. `signature` 0: of any type.
+  /// Removes the promise from the table; returns none if its scope has failed. `signature` 0 stands
+  /// for any type.
   sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);
 
   sync::NumberedTable<Entry> entries_;

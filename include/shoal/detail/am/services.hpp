@@ -23,13 +23,13 @@ class Services {
   Services(const Services&) = delete;
   Services& operator=(const Services&) = delete;
 
-  /// Registers an object that the caller owns, in place of an earlier one.
+  /// Registers an object that the caller owns, and replaces an earlier one.
   template <class T>
   void provide(T& object) {
     const sync::Lock lock(mutex_);
     set(key<T>(), &object, nullptr);
   }
-  /// Handlers find no T any more.
+  /// Removes the object of type T.
   template <class T>
   void withdraw() {
     const sync::Lock lock(mutex_);
@@ -40,7 +40,7 @@ class Services {
   [[nodiscard]] T* find() const {
     return static_cast<T*>(find_key(key<T>()));
   }
-  /// **Errors**: CheckError naming the type when there is none.
+  /// Returns the object of type T. **Errors**: CheckError naming the type when there is none.
   template <class T>
   [[nodiscard]] T& get() const {
     T* const object = find<T>();
@@ -48,8 +48,8 @@ class Services {
       refuse(naming::readable(naming::spelled<T>(), "T"));
     return *object;
   }
-  /// The object of this type; the first call makes it by make(), which returns std::unique_ptr<T>
-  /// and obtains no other service of this registry.
+  /// Returns the object of type T; the first call makes it by make(), which returns
+  /// std::unique_ptr<T> and must not obtain another service of this registry.
   template <class T, class Make>
   T& obtain(Make make) {
     if (T* const object = find<T>(); object != nullptr) return *object;
@@ -61,7 +61,7 @@ class Services {
       return object;
     });
   }
-  /// Destroys what obtain() made. Called while no handler runs.
+  /// Destroys the objects that obtain() made. Called while no handler runs.
   void clear();
 
  private:

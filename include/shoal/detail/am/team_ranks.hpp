@@ -28,7 +28,7 @@ class TeamRanks {
   [[nodiscard]] bool has(Rank member) const { return member >= 0 && member < size_; }
   /// **Errors**: CheckError when the team has no such rank, or its function gives none for it.
   [[nodiscard]] Rank to_world(Rank member) const;
-  /// Negative for a rank that is no member.
+  /// Returns the rank in the team of a rank of the world; negative for one that is no member.
   [[nodiscard]] Rank from_world(Rank rank) const {
     return is_world() ? rank : team_.ranks->from_world(rank);
   }

@@ -9,7 +9,7 @@
 namespace shoal::messaging {
 
 /// Costs in nanoseconds that decide between trees: a service of a rank's messenger. Without it the
-/// rules of TreeShape::automatic hold.
+/// rules of TreeShape::automatic apply.
 struct TreeCosts {
   std::uint64_t send_ns = 0;         // of a short message to one more rank; 0: nothing is known
   std::uint64_t hop_ns = 0;          // until one that was received has come to the next rank

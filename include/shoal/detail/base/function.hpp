@@ -63,7 +63,7 @@ class Function<R(Args...)> {
     return *this;
   }
 
-  /// Whether there is a callable object.
+  /// Returns whether there is a callable object.
   explicit operator bool() const { return object_ != nullptr; }
   /// Calls the object.
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }

@@ -7,8 +7,8 @@
 
 namespace shoal::detail {
 
-/// Whether this translation unit counts them. Other builds spare the two instructions for each
-/// lock; tools/check_throws reads their sources instead.
+/// Whether this translation unit counts the locks that a thread holds. Other builds save the two
+/// instructions for each lock; tools/check_throws reads their sources instead.
 inline constexpr bool kCountsLocks = kAddressSanitizer || kThreadSanitizer;
 
 /// Adds to the locks that this thread holds. No task is parked with one, so fibers share the count.

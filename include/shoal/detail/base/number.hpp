@@ -7,7 +7,7 @@ namespace shoal {
 
 namespace detail {
 
-/// Both are integers; bool is one as From only.
+/// Whether both types are integers; bool counts as one as From only.
 template <class From, class To>
 concept Integers = std::is_integral_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
 

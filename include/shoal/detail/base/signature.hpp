@@ -8,8 +8,10 @@ namespace shoal {
 template <class... Ts>
 struct TypeList {};
 
-/// Of a function's type, or of a pointer to a function or to a method; of a class with one call
-/// operator, such as a lambda: those of that operator. Class: of a method; else void.
+/// @cond internals
+/// Result and parameters of the type of a function, of a pointer to a function or to a method, or
+/// of the call operator of a class that has one, such as a lambda. Class: that of a method; else
+/// void.
 template <class F>
 struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
 // clang-format off
@@ -30,6 +32,7 @@ struct SignatureOf<R (C::*)(Ps...) const noexcept(N)> : SignatureOf<R(Ps...)> {
   using Class = C;
 };
 // clang-format on
+/// @endcond
 
 template <class F>
 using ParametersOf = typename SignatureOf<F>::Parameters;

@@ -90,7 +90,7 @@ class Completion {
  public:
   virtual ~Completion() = default;
   virtual void complete(const std::vector<Block>& results) = 0;
-  /// Instead: the scope has failed.
+  /// Called instead of the notification when the scope has failed.
   virtual void fail(const std::exception_ptr& error) = 0;
 };
 

@@ -18,7 +18,7 @@ class Parker {
   virtual ~Parker() = default;
   /// The owning thread. Blocks until unpark(), or until `timeout_ns` passed (0: no limit).
   virtual void park(std::uint64_t timeout_ns) = 0;
-  /// Any thread. Never blocks.
+  /// Wakes the parked thread. **Caller**: any thread. **Blocks**: never.
   virtual void unpark() = 0;
 };
 
@@ -29,11 +29,11 @@ enum class StepResult {
   stopped,  // told to stop; step no more
 };
 
-/// Something that advances by steps: a worker, or a progress engine.
+/// Object that advances by steps: a worker, or a progress engine.
 class Steppable {
  public:
   virtual ~Steppable() = default;
-  /// At most one task or one batch of progress. Called by one thread at a time.
+  /// Runs at most one task or one batch of progress. **Caller**: one thread at a time.
   virtual StepResult step() = 0;
   /// Called once by the thread that is to own this; returns when it stopped.
   virtual void run() = 0;
@@ -61,13 +61,13 @@ class Env {
   /// The step that runs contains work of this cost; its worker should end the step and take the
   /// rest up in the next one. False: the work is only pretended.
   [[nodiscard]] virtual bool charge(const Cost&) { return true; }
-  /// Whether charge() takes any notice.
+  /// Returns whether charge() has an effect.
   [[nodiscard]] virtual bool charges() const { return false; }
   /// Time is virtual: events from outside of the program do not occur.
   [[nodiscard]] virtual bool is_simulated() const { return false; }
-  /// Whether observe() is to be called.
+  /// Returns whether observe() is to be called.
   [[nodiscard]] virtual bool observes() const { return false; }
-  /// Something has happened in the step that runs.
+  /// Reports an event of the step that runs.
   virtual void observe(Happening /*what*/, const std::string& /*name*/) {}
   /// Drives all until each has stopped. The first one is driven by the calling thread, each other
   /// one by its own thread (or, in an environment with one thread, all by turns).

@@ -19,28 +19,28 @@ namespace shoal {
 
 /// Options of a flow.
 struct FlowOptions {
-  /// Inserted tasks that have not ended, on one rank; the inserter waits beyond.
+  /// Maximum number of inserted tasks on one rank that have not ended; the inserter waits beyond.
   std::size_t tasks_max = 4096;
-  /// Bytes of received copies on one rank; the inserter waits beyond.
+  /// Maximum bytes of received copies on one rank; the inserter waits beyond.
   std::size_t copy_bytes_max = 1UL << 30U;
-  /// Bytes of values that came to one rank before it has inserted a task that reads them. Each of
-  /// the other ranks has an equal share, or one value; beyond, it keeps values until they are asked
-  /// for.
+  /// Maximum bytes of values that arrive at one rank before it has inserted a task that reads them.
+  /// Each of the other ranks has an equal share, but may always send one value; it keeps further
+  /// values until the rank asks for them.
   std::size_t early_bytes_max = 256UL << 20U;
-  /// Tree along which a value leaves for several ranks.
+  /// Tree along which a value is sent to several ranks.
   MulticastTree broadcast_tree = {};
   /// Each rank inserts only the tasks that concern it: see docs/flow.md. The ranks' sequences are
   /// not compared.
   bool pruned = false;
-  /// Finds tasks that change data which they only read, by hashes before and after. On in debug
-  /// builds.
+  /// Checks, by hashes before and after each task, that tasks do not change data which they only
+  /// read. On in debug builds.
 #ifdef NDEBUG
   bool check_reads = false;
 #else
   bool check_reads = true;
 #endif
-  /// Order of the ready tasks on this rank; each rank has an object of its own. nullptr: that of
-  /// --flow-scheduler.
+  /// Scheduler of the ready tasks on this rank; each rank has an object of its own. nullptr: the
+  /// scheduler of --flow-scheduler.
   std::shared_ptr<FlowScheduler> scheduler = nullptr;
 };
 
@@ -51,8 +51,8 @@ class Instance;
 class ProgramLog;
 struct Handle;
 
-/// Not a template; Flow::insert() is thin. **Caller**: one thread or task at a time, except where
-/// said otherwise.
+/// Inserter of the tasks of a flow, without types. **Caller**: one thread or task at a time, except
+/// where said otherwise.
 class Sequence {
  public:
   /// `log` is nullptr if the ranks' programs are not compared.
@@ -61,20 +61,22 @@ class Sequence {
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
-  /// First half of an insertion: waits while too much is under way, finds the rank that runs the
-  /// task, and inserts its transfers. True: it runs here, and the requests have instances; then
-  /// submit() must follow.
+  /// First half of an insertion: waits while the limits are exceeded, finds the rank that runs the
+  /// task, and inserts its transfers. Returns true if the task runs on this rank, and the requests
+  /// have instances; then submit() must follow.
   [[nodiscard]] bool begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Request> requests,
                            const InsertOptions& options);
-  /// Second half: `task` has one access for each request, in their order. It owns itself now.
+  /// Second half of an insertion: `task`, which owns itself from now on, has one access for each
+  /// request, in their order.
   void submit(FlowTask* task, std::span<const Request> requests);
 
-  /// Parks the caller until no more than `count` tasks and transfers of this rank are under way.
+  /// Parks the caller until at most `count` tasks and transfers of this rank have not ended.
   void wait_until(std::uint64_t count, const char* what);
-  /// Before the caller waits for what may never come: lets the ranks' programs be compared.
+  /// Sends the record of insertions, so that the ranks' programs can be compared: called before a
+  /// wait that may never end.
   void report();
-  /// An insertion on all ranks that is no task, for the comparison: with a rank, or -1, and a count
-  /// that are to be alike.
+  /// Records an operation of all ranks that is no task, for the comparison, with a rank, or -1, and
+  /// a count that must be equal on all ranks.
   void note(const char* what, const Handle* handle, int rank = -1, std::uint64_t count = 0);
 
   // Any thread.
@@ -83,26 +85,26 @@ class Sequence {
   void count_finished() { progress_.count_finished(); }
   [[nodiscard]] std::uint64_t under_way() const { return progress_.under_way(); }
   [[nodiscard]] const FlowOptions& options() const { return options_; }
-  /// Something is to be done before and after each task.
+  /// Returns whether something runs before and after each task: a check, or a FlowScheduler.
   [[nodiscard]] bool watches() const { return watches_; }
 
-  /// The run has ended: begin() throws from now on.
+  /// Marks the end of the run: begin() throws from now on.
   void end_run() { finished_seen_ = progress_.created() + 1; }
 
-  // For what is inserted beside tasks.
+  /// Counts transfers and other operations beside tasks.
   void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.
   void enter_all(FlowTask& task);
-  /// Before an access of `mode` by rank `rank`: ends a reduction that is open.
+  /// Ends an open reduction before an access of `mode`.
   void settle(Handle& handle, Mode mode);
-  /// `rank` needs the value in `handle->current`: sends it there, or receives it.
+  /// Brings the current value of the datum to `rank`, which needs it: sends or receives it.
   void bring(Handle& handle, int rank);
-  /// The value changes on the owner.
+  /// Records that the value changes on the owner: copies are out of date.
   void renew(Handle& handle);
   void send(Handle& handle, Instance& instance, int rank);
-  /// A value from `source` into `instance`, at its turn.
+  /// Receives a value from `source` into `instance`, in the order of its accesses.
   void receive(Handle& handle, Instance& instance, int source, bool combines);
-  /// From now on `rank` owns the value.
+  /// Makes `rank` the owner of the value from now on.
   void migrate(Handle& handle, int rank);
 
  private:
@@ -111,7 +113,7 @@ class Sequence {
   [[nodiscard]] int cheapest(std::span<const Request> requests);
   void infer(std::span<Request> requests, int rank);
   void infer_one(Request& request, int rank);
-  /// Values that were not written on their owner go back.
+  /// Sends values that were not written on their owner back to it.
   void bring_back(std::span<const Request> requests, int rank);
   void combine(Handle& handle);
   void throttle();

@@ -42,7 +42,7 @@ struct Access {
   Mode mode = Mode::read;
 };
 
-/// An access as it is asked for. `instance` is where it goes on this rank.
+/// A requested access. `instance` is the instance of the datum on this rank.
 struct Request {
   Handle* handle = nullptr;
   std::uint32_t generation = 0;
@@ -58,11 +58,11 @@ class FlowTask : public sched::Task {
   void run() final;
   [[nodiscard]] std::string name() const override;
 
-  /// All accesses are granted: by default it is submitted. Any worker.
+  /// Called when all accesses are granted; submits the task, by default. **Caller**: any worker.
   virtual void become_ready();
-  /// Its accesses are not released by run(), but later.
+  /// Returns whether its accesses are released after run() only.
   [[nodiscard]] virtual bool keeps_accesses() const { return false; }
-  /// A task of the program, which a FlowScheduler may order.
+  /// Returns whether it is a task of the program, which a FlowScheduler may order.
   [[nodiscard]] virtual bool is_inserted() const { return false; }
   /// Returns whether the task counts as memory-bound, see TaskOptions::memory_bound. Called when it
   /// is ready, in runs with a limit only.
@@ -77,8 +77,8 @@ class FlowTask : public sched::Task {
 
  protected:
   virtual void execute() = 0;
-  /// Before it runs: finds the objects of its accesses. False: some have objects of their own,
-  /// which only run() finds.
+  /// Finds the objects of its accesses, before it runs; returns false if some have objects of their
+  /// own, which only run() finds.
   [[nodiscard]] bool find_objects();
 
  private:

@@ -19,9 +19,9 @@ namespace shoal {
 template <class T>
 class MatrixView {
  public:
-  /// No elements.
+  /// Makes a view without elements.
   MatrixView() = default;
-  /// `stride` is the leading dimension.
+  /// Makes a view of the matrix at `data`; `stride` is the leading dimension.
   MatrixView(T* data, std::size_t rows, std::size_t columns, std::size_t stride)
       : data_(data), rows_(rows), columns_(columns), stride_(stride) {}
   /// Converts to a view of the same elements through which they cannot be changed.
@@ -40,7 +40,7 @@ class MatrixView {
   [[nodiscard]] std::size_t columns() const { return columns_; }
   /// Elements from one column to the next.
   [[nodiscard]] std::size_t stride() const { return stride_; }
-  /// There are no gaps between the columns.
+  /// Returns whether there are no gaps between the columns.
   [[nodiscard]] bool is_contiguous() const { return stride_ == rows_ || columns_ <= 1; }
   /// Element of row i and column j, from 0.
   [[nodiscard]] T& operator()(std::size_t i, std::size_t j) const { return data_[j * stride_ + i]; }
@@ -68,7 +68,7 @@ struct Shape {
 /// Operations on data of one type, whose objects are known by address only.
 struct DataType {
   std::size_t element_bytes;
-  /// A new object with memory of its own.
+  /// Makes a new object with memory of its own.
   void* (*make)(const Shape& shape);
   void (*destroy)(void* object);
   /// Its bytes, if they lie in one piece and mean the same on every rank; else empty.
@@ -95,7 +95,7 @@ struct Stored {
   std::unique_ptr<Element, Free> memory{};
 };
 
-/// How a datum of type T is stored, and what tasks that read or write it are given.
+/// Storage of a datum of type T, and the types that tasks which read or write it take.
 template <class T>
 struct DataTraits {
   using Object = T;

@@ -22,7 +22,7 @@ enum class [[nodiscard]] Fulfill {
   ran,      ///< refused, nothing changed: the task became ready before (DenseTable only)
 };
 
-/// How far a key has come: 0 <= fulfilled <= indegree, 1 <= indegree.
+/// Counters of a key: 0 <= fulfilled <= indegree, 1 <= indegree.
 struct Entry {
   int fulfilled = 0;
   int indegree = 0;

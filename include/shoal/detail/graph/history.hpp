@@ -15,11 +15,11 @@ struct Fulfillers {
   int count = 0;      // of dependencies
   bool done = false;  // the task is ready or has run
   std::string names;  // the first ones
-  /// Also called for the one that is refused.
+  /// Adds the caller of a fulfillment, also of one that is refused.
   void add(int dependencies, const std::string& activity);
 };
 
-/// The task or handler that is calling.
+/// Returns the name of the task or handler that calls.
 [[nodiscard]] std::string fulfiller();
 
 [[noreturn]] void refuse_over(const std::string& task, const Entry& entry, int count,

@@ -55,7 +55,7 @@ struct Slot {
   LargeInput<K, V> large;                    // the same
 };
 
-/// Inputs that have come, of tasks that have not run.
+/// Inputs that have arrived for tasks that have not run.
 template <class K>
 class Inputs {
  public:
@@ -65,7 +65,7 @@ class Inputs {
   /// Runs the task with its inputs.
   virtual void run(const K& key) = 0;
   [[nodiscard]] virtual int slot_count() const = 0;
-  /// The Slot<K, V> of this number if V is the given type, or nullptr.
+  /// Returns the Slot<K, V> of this number if V is the given type, else nullptr.
   [[nodiscard]] virtual const void* find(int slot, const std::type_info& type) const = 0;
   [[nodiscard]] virtual std::string type_of(int slot) const = 0;
   /// Appends the numbers of its handlers.
@@ -191,7 +191,7 @@ class TypedInputs final : public Inputs<K> {
   std::array<std::shared_ptr<void>, sizeof...(Ws)> slots_;
 };
 
-/// Parameters of a task's function behind its key.
+/// Parameters of a task's function after its key.
 template <class Wires>
 struct InputTypes {
   static constexpr std::size_t kCount = 0;
@@ -207,7 +207,7 @@ struct InputTypes<TypeList<First, Ws...>> {
   static constexpr std::size_t kCount = sizeof...(Ws);
 };
 
-/// Number of inputs that a task's function takes; 0 as well for one whose parameters are unknown.
+/// Number of inputs that a task's function takes; 0 also if its parameters cannot be listed.
 template <class F>
 consteval std::size_t count_inputs() {
   if constexpr (PlainFunction<F>) {

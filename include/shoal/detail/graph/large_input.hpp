@@ -42,7 +42,7 @@ struct VectorIn<Immutable<V>> {
   }
 };
 
-/// `member` of the channel's team is a rank of this process.
+/// Returns whether `member` of the channel's team is a rank of this process.
 [[nodiscard]] bool is_in_process(const messaging::Channel& channel, Rank member);
 
 /// Tree along which an input travels to so many ranks.

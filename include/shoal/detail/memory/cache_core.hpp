@@ -19,13 +19,14 @@
 
 namespace shoal {
 
-/// lget() of an object of which there is no copy.
+/// Error of lget() when there is no copy of the object.
 class CacheMiss : public Error {
  public:
   using Error::Error;
 };
 
-/// A copy was read after its object had changed: the program has not invalidated it.
+/// Error of a read of a copy that is out of date: its object has changed, and the program has not
+/// invalidated the copy.
 class StaleReadError : public Error {
  public:
   using Error::Error;
@@ -49,7 +50,7 @@ using Copy = std::shared_ptr<const void>;
 class AnyPolicy {
  public:
   virtual ~AnyPolicy() = default;
-  /// on_use() does something.
+  /// Returns whether on_use() does something.
   [[nodiscard]] virtual bool notes_use() const = 0;
   [[nodiscard]] virtual bool keeps() const = 0;
   virtual void on_insert(const CacheKey& key, std::size_t size_bytes) = 0;
@@ -111,9 +112,9 @@ class CacheCore {
     if (kept == nullptr) return {};
     return kept->copy;
   }
-  /// Fetches it whether there is a copy or not.
+  /// Fetches the object whether there is a copy or not; parks the caller.
   [[nodiscard]] Copy fetch(const CacheKey& key);
-  /// Begins to fetch it, if there is no copy.
+  /// Starts to fetch the object if there is no copy of it.
   void prefetch(const CacheKey& key);
   void invalidate(const CacheKey& key);
   void next_phase();
@@ -138,9 +139,9 @@ class CacheCore {
   };
 
   [[nodiscard]] Awaited begin(const CacheKey& key) SHOAL_REQUIRES(mutex_);
-  /// A fetch that is under way, else one that begins.
+  /// Returns the fetch of the object that is in progress, or else a new one.
   [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
-  /// A hit; nullptr: there is no copy.
+  /// Returns the copy; nullptr if there is none.
   [[nodiscard]] const Kept* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
     const auto* const slot = kept_.locate(key);
     if (!slot->used()) return nullptr;

@@ -27,10 +27,10 @@ struct GlobalMemoryOptions {
   /// Size of each rank's global heap, in bytes of address space: pages are taken as they are
   /// written. One half is for collective allocations. 0: --global-heap, else 4 GiB.
   std::size_t heap_bytes = 0;
-  /// Size of each rank's local heap, likewise. 0: --local-heap, else 4 GiB.
+  /// Size of each rank's local heap, in bytes of address space. 0: --local-heap, else 4 GiB.
   std::size_t local_heap_bytes = 0;
-  /// Smallest get from another node that is MPI-3 RMA, in a run with --global-rma; 0: as that
-  /// option says. Smaller ones, and all of less than 16 bytes, go by messages.
+  /// Smallest size of a get from another node that uses MPI-3 RMA, in a run with --global-rma; 0:
+  /// the size of that option. Smaller gets, and all of less than 16 bytes, use messages.
   std::size_t rma_bytes = 0;
   /// Whether accesses are checked.
   enum class Checks : std::uint8_t { as_run, off, on };
@@ -54,7 +54,7 @@ struct GlobalMemoryStatistics {
 
 namespace memory {
 
-/// Settings of a run for memories that say nothing else. A service of the rank.
+/// Default settings of the memories of a run. A service of the rank.
 struct Defaults {
   std::size_t heap_bytes = std::size_t{4} << 30U;
   std::size_t local_heap_bytes = std::size_t{4} << 30U;
@@ -79,13 +79,14 @@ enum class Access : std::uint8_t {
 /// Returns the name of an access in reports.
 [[nodiscard]] const char* to_text(Access access);
 
-/// Whether --sim-races takes it for an access of its own strand, which is ordered only by its end.
+/// Returns whether --sim-races treats the access as one of a strand of its own, which is ordered
+/// only by its end.
 [[nodiscard]] constexpr bool goes_apart(Access access) {
   return access == Access::get_range || access == Access::put || access == Access::scatter ||
          access == Access::word_async;
 }
 
-/// Whether it may change the memory.
+/// Returns whether the access may change the memory.
 [[nodiscard]] constexpr bool writes(Access access) {
   return access == Access::put || access == Access::scatter || access == Access::word ||
          access == Access::word_async;
@@ -100,7 +101,7 @@ struct Range {
   std::uint64_t count = 1;
 
   [[nodiscard]] std::uint64_t size_bytes() const { return block_bytes * count; }
-  /// From the first byte to behind the last one.
+  /// Returns the number of bytes from the first byte to the last one.
   [[nodiscard]] std::uint64_t extent_bytes() const {
     return count == 0 ? 0 : (count - 1) * stride_bytes + block_bytes;
   }
@@ -179,8 +180,8 @@ class Core {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] term::Scope& scope() const { return scope_; }
 
-  /// Address of a range in this process, if its rank's heap does and it was accessed before; else
-  /// nullptr: see reach(). Two loads and three comparisons.
+  /// Returns the address of a range in this process, if the heap of its rank is in reach and was
+  /// accessed before; else nullptr: see reach(). **Cost**: two loads and three comparisons.
   [[nodiscard]] std::byte* direct(int rank, std::uint64_t offset, std::size_t size_bytes,
                                   Access access) const {
     if (sync::watches_strands() && goes_apart(access) && rank != rank_) return nullptr;
@@ -237,19 +238,19 @@ class Core {
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment);
   [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
                                                     const std::source_location& place);
-  /// In the heap of another rank.
+  /// Allocates in the heap of another rank; returns the future of the offset.
   [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
                                                   std::size_t alignment);
   void free(Rank rank, std::uint64_t offset);
   void free_collectively(std::uint64_t offset);
-  /// In the local heap, which is made when it is first used.
+  /// Allocates in the local heap, which the first call makes.
   [[nodiscard]] std::byte* allocate_locally(std::size_t size_bytes, std::size_t alignment);
   void free_locally(const void* place);
-  /// In the own heap.
+  /// Returns the address of an offset in the caller's heap.
   [[nodiscard]] std::byte* local(std::uint64_t offset) const { return heap_ + offset; }
 
-  /// With checks on: rank whose put, scatter or operation was the last to touch a range of the own
-  /// heap; nothing: none of the last 1024 did.
+  /// Returns the rank that was the last to write a range of the caller's heap, by a put, a scatter
+  /// or an operation, if checks are on and it is among the last 1024 writes.
   [[nodiscard]] std::optional<int> last_writer(std::uint64_t offset,
                                                std::uint64_t size_bytes) const;
   [[nodiscard]] GlobalMemoryStatistics statistics() const;

@@ -29,7 +29,7 @@ using Bits = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, std::uint16_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
-/// Refuses writes through a pointer to const.
+/// Rejects writes through a pointer to const at compile time.
 template <class T>
 consteval void check_written() {
   static_assert(!std::is_const_v<T>,
@@ -50,7 +50,8 @@ consteval void check_order() {
                 "shoal: only numbers and enums have a minimum and a maximum: use fetch_update() "
                 "for other types");
 }
-/// Every bit of a T belongs to its value. bit_cast() of padding to an integer is no constant.
+/// Whether every bit of a T belongs to its value: bit_cast() of padding to an integer is no
+/// constant expression.
 template <class T>
 inline constexpr bool has_no_padding_v =
     std::has_unique_object_representations_v<T> || std::is_scalar_v<T> ||

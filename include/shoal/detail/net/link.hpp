@@ -93,12 +93,13 @@ class Link : public PacketOwner {
     return reserved.closed;
   }
 
-  /// Any thread; may be out of date at once, and leaves out the last few messages.
+  /// Returns whether the window has room; the answer may be out of date at once, and leaves out the
+  /// last few messages. **Caller**: any thread.
   [[nodiscard]] bool has_room() const {
     // relaxed: a hint; enlist() decides.
     return in_flight_bytes_.load(std::memory_order_relaxed) < options_.window_bytes;
   }
-  /// For reports.
+  /// Returns the bytes in flight, for reports.
   [[nodiscard]] std::size_t in_flight_bytes() const;
   /// Appended so far; may be out of date at once.
   [[nodiscard]] std::uint64_t message_count() const {
@@ -117,7 +118,7 @@ class Link : public PacketOwner {
   /// A full packet waits for the carrier; a hint.
   [[nodiscard]] bool has_full_packet() const { return has_full_.load(std::memory_order_relaxed); }
 
-  /// Any thread.
+  /// Returns the state of the link, for reports. **Caller**: any thread.
   [[nodiscard]] LinkState state() const;
 
   /// Registers `waiter` to be woken when there is room again. False: there is room now, and the
@@ -172,7 +173,7 @@ class Link : public PacketOwner {
     const std::size_t joined = may_join_ - left_.load(std::memory_order_relaxed);
     return unaccounted_bytes_ + extra_bytes_ + joined * message_step(run_size_bytes_);
   }
-  /// True: the one before is full now.
+  /// Opens a new packet; returns whether the one before is full.
   bool open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
   [[gnu::noinline]] void note_sent(std::uint64_t size_bytes) const SHOAL_REQUIRES(mutex_);
   void account() SHOAL_REQUIRES(mutex_) {

@@ -36,7 +36,7 @@ constexpr std::size_t align_up(std::size_t n) {
   return (n + kMessageAlign - 1) / kMessageAlign * kMessageAlign;
 }
 
-/// From one message of `size_bytes` to the next one of its run.
+/// Distance from one message of `size_bytes` to the next one of its run.
 constexpr std::size_t message_step(std::size_t size_bytes) {
   return size_bytes <= kMessageAlign / 2 ? kMessageAlign / 2 : align_up(size_bytes);
 }
@@ -150,8 +150,9 @@ class Packet {
   /// Reference count 1; room for `capacity_bytes` of messages.
   static Packet* create(std::size_t capacity_bytes);
 
-  /// For a packet that is kept for long: itself if it is half full or shared, else a copy that
-  /// takes no more memory than its messages need; the caller's reference passes over.
+  /// Returns the form in which a packet is kept for long: itself if it is half full or shared, else
+  /// a copy that takes no more memory than its messages need. The caller's reference is transferred
+  /// to it.
   static Packet* compact(Packet* packet);
 
   /// Reports to the owner now instead of on the last release(). The caller holds a reference. Any
@@ -181,7 +182,7 @@ class Packet {
   // Inlined at every level of optimization but none: what is known of a message where it is sent,
   // its size and signature, is known here.
 
-  /// True: the message joins the last run.
+  /// Adds the message to the last run, if it fits there; returns whether it does.
   [[nodiscard]] SHOAL_ALWAYS_INLINE bool continues(const MessageHeader& message,
                                                    const RunPrefix* prefix = nullptr) const {
     return run_ != nullptr && run_->may_take(message) && has_tags(message, prefix);
@@ -307,7 +308,7 @@ class PacketList {
   [[nodiscard]] Packet* front() const { return first_; }
   void push_back(Packet* packet);
   void append(PacketList&& other);
-  /// nullptr when empty.
+  /// Removes the first packet and returns it; nullptr if there is none.
   Packet* pop_front();
   void clear();
   /// Frees all without a word to their owners, which are gone.

@@ -9,8 +9,7 @@ namespace shoal::net {
 
 class Link;
 
-/// Something that a rank's progress drains: a link in memory, an inlet of a transport, or a
-/// completion.
+/// Item that a rank's progress handles: a link in memory, an inlet of a transport, or a completion.
 class PortItem : public sync::MpscNode {
  public:
   /// Urgent items are drained before others.
@@ -49,19 +48,20 @@ class PortWaker {
   ~PortWaker() = default;
 };
 
-/// Where items for one rank wait for its progress.
+/// Queue of the items that wait for the progress of one rank.
 class Port {
  public:
   void set_waker(PortWaker* waker) { waker_ = waker; }
 
-  /// Any thread. Each item stands in the port at most once at a time.
+  /// Adds an item, which is in the port at most once at a time. **Caller**: any thread.
   void post(PortItem* item) {
     const sync::Quiet quiet;
     (item->is_urgent() ? urgent_ : queue_).push(item);
     if (waker_ != nullptr) waker_->wake_for_progress();
   }
 
-  /// One thread at a time. nullptr: nothing to see now.
+  /// Removes the first item and returns it; nullptr if there is none now. **Caller**: one thread at
+  /// a time.
   PortItem* try_take() {
     sync::MpscNode* const item = urgent_.try_pop();
     return static_cast<PortItem*>(item != nullptr ? item : queue_.try_pop());

@@ -11,7 +11,8 @@
 
 namespace shoal::net {
 
-/// Where each rank lives: process p holds ranks [p * ranks_per_process, (p+1) * ranks_per_process).
+/// Assignment of ranks to processes: process p holds ranks [p * ranks_per_process, (p+1) *
+/// ranks_per_process).
 struct Layout {
   int world_size = 1;
   int ranks_per_process = 1;
@@ -49,7 +50,8 @@ class Transport {
   /// handles what is put there before it delivers from the port; else nullptr. Any thread; returns
   /// at once when another one is polling. Throws TransportError.
   virtual bool poll(bool main_thread, DirectArrivals* direct) = 0;
-  /// Something was handed in that the next poll() sends. Any thread.
+  /// Returns whether messages were submitted that only the next poll() sends. **Caller**: any
+  /// thread.
   [[nodiscard]] virtual bool has_unsent() const { return false; }
   /// Payloads are moving, as fast as poll() is called. Any thread; a hint.
   [[nodiscard]] virtual bool is_streaming() const { return false; }

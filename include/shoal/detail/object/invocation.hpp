@@ -137,7 +137,7 @@ class Invocation : public sync::Pooled {
  protected:
   /// Index of the next one, which begins.
   std::uint64_t begin_one() { return begun_++; }
-  /// The ones that are left run as part of another invocation.
+  /// Gives up the invocations that are left, which run as part of another one.
   void give_away() { count_ = begun_; }
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
@@ -149,7 +149,7 @@ class Invocation : public sync::Pooled {
   const ObjectClass& object_;
 };
 
-/// First in, first out. Owns its invocations, of which none begins meanwhile.
+/// Queue of invocations, first in, first out. It owns them; none begins while it is in the queue.
 class InvocationList {
  public:
   InvocationList() = default;
@@ -170,7 +170,7 @@ class InvocationList {
     last_ = added;
     size_ += added->left();
   }
-  /// Not when empty.
+  /// Removes the first invocation and returns it. **Precondition**: there is one.
   [[nodiscard]] std::unique_ptr<Invocation> pop() {
     Invocation* const taken = first_;
     first_ = std::exchange(taken->next, nullptr);
@@ -181,7 +181,7 @@ class InvocationList {
   void clear() {
     while (!empty()) pop().reset();
   }
-  /// Moves all of `other` behind the last one.
+  /// Moves all invocations of `other` to the end.
   void append(InvocationList& other) {
     if (other.empty()) return;
     (last_ != nullptr ? last_->next : first_) = other.first_;
@@ -189,7 +189,7 @@ class InvocationList {
     other.first_ = nullptr;
     size_ += std::exchange(other.size_, 0);
   }
-  /// Moves all of `other` before the first one.
+  /// Moves all invocations of `other` to the front.
   void prepend(InvocationList& other) {
     other.append(*this);
     append(other);

@@ -34,7 +34,7 @@ struct TunnelEnd {
   TunnelEnd& operator=(const TunnelEnd&) = delete;
 };
 
-/// Owns a representative that construct() has made.
+/// Owner of a representative that construct() has made.
 struct Kept {
   Kept() = default;
   virtual ~Kept() = default;
@@ -43,7 +43,7 @@ struct Kept {
 };
 
 /// Table of the representatives of one team on one rank, and the receiving end of their
-/// invocations. Not a template; the typed calls are thin. A service of the team's channel.
+/// invocations. A service of the team's channel.
 class Objects : public std::enable_shared_from_this<Objects> {
  public:
   /// `forwarded`: invocations that this rank has sent through rank 0 of the team before.
@@ -52,18 +52,19 @@ class Objects : public std::enable_shared_from_this<Objects> {
   Objects(const Objects&) = delete;
   Objects& operator=(const Objects&) = delete;
 
-  /// The one of a team on this rank, made by the first call.
+  /// Returns the table of a team on this rank, which the first call makes.
   [[nodiscard]] static Objects& of(Team& team);
   [[nodiscard]] static Objects& of(messaging::Channel& channel);
-  /// The one of a team, on the calling rank; nullptr when this rank is no member, or has not made
-  /// the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
+  /// Returns the table of a team on the calling rank; nullptr when this rank is no member, or has
+  /// not made the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
   [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
 
   [[nodiscard]] Team& team() const { return team_; }
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
   [[nodiscard]] term::Scope& scope() const { return scope_; }
 
-  /// The team has ended here; representatives that are left may still be destroyed.
+  /// Called when the team has ended on this rank; representatives that are left may still be
+  /// destroyed.
   void close();
 
   // --- representatives
@@ -74,7 +75,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// on this rank, until remove().
   Address add(void* representative, const ObjectClass& registered,
               std::atomic<std::uint32_t>& epoch);
-  /// The representative has moved.
+  /// Registers the new address of a representative that has moved.
   void move(const Address& address, void* representative);
   void remove(const Address& address) noexcept;
   /// Returns the representative of an object on this rank; nullptr if there is none. **Errors**:
@@ -91,13 +92,14 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// The method of an invocation, and its object.
   [[nodiscard]] std::string name_of(const Invocation& invocation) const;
 
-  /// Owns a representative until drop(). **Caller**: the owner of the turn.
+  /// Takes over a representative until drop(). **Caller**: the owner of the turn.
   void keep(const Address& address, std::unique_ptr<Kept> representative);
-  /// False: it owns none. **Caller**: the owner of the turn.
+  /// Destroys the representative that keep() took over; returns false if there is none. **Caller**:
+  /// the owner of the turn.
   bool drop(const Address& address);
 
   /// Advances the epoch of this rank, which counts its points of synchronization in this team, and
-  /// lifts that of an object to it. `number` 0: of none.
+  /// sets that of object `number`, if that is not 0, to it.
   void advance_epoch(std::uint32_t number = 0);
 
   // --- invocations
@@ -109,42 +111,45 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// `to`. Its epoch is `epoch`, or that of the rank if `follows` and that is larger.
   [[nodiscard]] Target target_in(std::uint64_t context, std::uint32_t number, Rank to,
                                  std::uint32_t epoch, bool follows) const;
-  /// The epoch of the running code is, and will be, that of the rank.
+  /// Returns whether the epoch of the running code is, and will be, that of the rank.
   [[nodiscard]] bool caller_follows() const;
-  /// Epoch of the running code: of a section that has made an object of the team, and of a thread
-  /// outside the workers, that of the rank; of an invocation, the one that it came with; of a task,
-  /// that of the code which has submitted it; 0 of all else.
+  /// Returns the epoch of the running code. It is that of the rank for a section that has made an
+  /// object of the team, and for a thread outside the workers; for an invocation, the one that it
+  /// came with; for a task, that of the code which has submitted it; otherwise 0.
   [[nodiscard]] std::uint32_t caller_epoch() const;
-  /// Context of the running code: of an invocation, the one that it runs in.
+  /// Returns the context of the running code; for an invocation, the one in which it runs.
   [[nodiscard]] std::uint64_t caller_context();
-  /// A context unlike all others.
+  /// Returns a context that is unique in the team.
   [[nodiscard]] std::uint64_t fresh_context();
-  // Ends of tunnels, by the context of their invocations. **Caller**: a handler.
+  // Receiving ends of tunnels, by the context of their invocations. **Caller**: a handler.
   void open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end);
   void close_tunnel(std::uint64_t context);
-  /// **Errors**: CheckError when it is not open.
+  /// Returns the receiving end of a tunnel. **Errors**: CheckError when it is not open.
   [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
   /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
   /// nullptr. **Caller**: a handler.
   void accept(std::unique_ptr<Invocation> invocation, Arrived* outside);
 
-  // Invocations through rank 0 of the team, from before this rank had made it: see Forwards.
-  /// The next invocation goes that way, too: some of the earlier ones have not arrived. It is
-  /// counted. Any thread.
+  // Invocations through rank 0 of the team that this rank sent before it made the team: see
+  // Forwards.
+  /// Returns whether the next invocation travels through rank 0, too, because some of the earlier
+  /// ones have not arrived; counts it if so. **Caller**: any thread.
   [[nodiscard]] bool forward();
-  /// One has arrived. **Caller**: a handler.
+  /// Counts the arrival of an invocation that forward() has counted. **Caller**: a handler.
   void forward_arrived();
 
-  /// The section waits in a fence: one context after the other runs all of its invocations.
+  /// Sets whether the section waits in a fence: then one context after the other runs all of its
+  /// invocations.
   void set_draining(bool draining);
 
   // --- fences of external threads
 
-  /// The next pass_fences() puts a Hold to `place` and fulfils the promise. Any thread.
+  /// Registers an external thread in a fence: the next pass_fences() sets `place` to a Hold and
+  /// fulfils the promise. **Caller**: any thread.
   void add_fence(std::optional<Hold>& place, Promise<void> passed);
   /// Called when the section of this rank has passed a fence, or failed in it.
   void pass_fences(const std::exception_ptr& error);
-  /// Fails the team: an invocation threw, and its caller does not wait.
+  /// Fails the team, because an invocation threw whose caller does not wait.
   void fail(const std::string& name, const std::exception_ptr& error);
 
  private:
@@ -154,8 +159,8 @@ class Objects : public std::enable_shared_from_this<Objects> {
     Promise<void> passed;
   };
 
-  /// The running code is counted in a team that this one is not nested in: that team's wait() is to
-  /// include the invocations that it makes now.
+  /// Returns whether the running code is counted in a team in which this one is not nested: then
+  /// that team's wait() must include the invocations that the code makes now.
   [[nodiscard]] bool is_crossed() const;
 
   Team& team_;

@@ -24,7 +24,7 @@ enum class Kind : std::uint8_t {
   call,     // the result, or the exception, goes to a promise
 };
 
-/// An unwanted result, or the promise that gets it.
+/// Destination of a result: none.
 template <class Result, Kind How>
 struct ReplyTo {
   template <class Run>
@@ -35,7 +35,7 @@ struct ReplyTo {
     if constexpr (How == Kind::plain) throw CheckError(text);
   }
 };
-/// The promise that gets the result.
+/// Destination of a result: the promise of its caller.
 template <class Result>
 struct ReplyTo<Result, Kind::call> {
   RemotePromise<Result> promise;
@@ -147,19 +147,19 @@ class PackedInvocations final : public Invocation {
   }
 
  private:
-  /// The part of `other` that has not begun.
+  /// Takes the part of `other` that has not begun.
   PackedInvocations(const PackedInvocations& other)
       : Invocation(other.target(), other.source(), other.left(), object_class<Root>),
         run_(other.run_.rest(other.begun())),
         is_object_(other.is_object_),
         fixed_(other.fixed_) {}
 
-  /// The next message.
+  /// Begins the next message and returns it.
   messaging::Message begin() {
     const std::byte* const first = run_.first + begin_one() * run_.step;
     return {nullptr, source(), is_object_, false, {first, run_.size_bytes}};
   }
-  /// Calls f(reply, values...) for the next one.
+  /// Calls f(reply, values...) for the next message.
   template <class F>
   void with_parts(const F& f) {
     messaging::with_arguments(begin(), Wires{}, [&f](auto&... parts) {
@@ -208,7 +208,7 @@ void send_to_target(const messaging::StaticHandler& handler, Objects& objects, R
 void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context = 0,
                   bool may_miss = false);
-/// A context unlike all others, on a rank that is no member.
+/// Returns a context that is unique in the team, on a rank that is no member.
 [[nodiscard]] std::uint64_t fresh_outside_context();
 
 /// Frees what the messages of a team that has failed hold.

@@ -32,32 +32,33 @@ class HandlerMark {
   void set_scope(TaskScope& scope) {
     if (scope_ != nullptr) *scope_ = &scope;
   }
-  /// It begins, for one message.
+  /// Records that the handler begins, for one message.
   void begin() {
     if (shown_ == nullptr) return;
     count_begun(1);
     if (is_watched_) [[unlikely]]
       begin_watched();
   }
-  /// It begins for each of `count` messages, one after the other.
+  /// Records that the handler begins for each of `count` messages, one after the other.
   void begin_each(std::uint64_t count) {
     if (shown_ == nullptr) return;
     count_begun(count);
     for (std::uint64_t i = 0; is_watched_ && i < count; ++i) begin_watched();
   }
-  /// It begins, for a message that becomes a task: only traces record it.
+  /// Records, in traces only, that the handler begins for a message that becomes a task.
   void begin_without_count() {
     if (observer_ == nullptr && shown_ != nullptr) begin_watched();
   }
-  /// It has ended.
+  /// Records that the handler has ended.
   void hide() {
     if (shown_ != nullptr) shown_->hide(outer_);
     if (is_watched_) [[unlikely]]
       end_watched();
   }
-  /// An observer or a recording watches the handlers: call number_from().
+  /// Returns whether an observer or a recording watches the handlers: then call number_from().
   [[nodiscard]] bool is_watched() const { return is_watched_; }
-  /// The handlers that begin from now on are those of the messages `id`, `id` + 1, ... of traces.
+  /// Sets the identifiers in traces of the messages that are handled from now on: `id`, `id` + 1,
+  /// ...
   void number_from(std::uint64_t id) { next_id_ = id; }
 
  private:
@@ -82,8 +83,8 @@ class HandlerMark {
   TaskScope* outer_scope_ = nullptr;
 };
 
-/// Identifier of the message whose handler the calling thread runs, in traces; 0: none, or not
-/// recorded.
+/// Returns the identifier, in traces, of the message that the calling thread handles; 0: none, or
+/// not recorded.
 [[nodiscard]] std::uint64_t traced_message();
 
 /// Marks the calling worker as having one more waiting sender: beyond a limit it starts no further

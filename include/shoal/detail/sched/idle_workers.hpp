@@ -20,8 +20,9 @@ namespace shoal::sched {
 
 struct IdleWorker;
 
-/// A worker without work pauses a few times, yields a few times, and sleeps until it is woken. No
-/// wake-up is lost: the proof is beside fall_asleep(), with all code that it rests on.
+/// Idle workers of a rank: a worker without work pauses a few times, yields a few times, and sleeps
+/// until it is woken. No wake-up is lost: the proof is beside fall_asleep(), with all code that it
+/// rests on.
 class IdleWorkers {
  public:
   /// `oversubscribed`: more workers than CPUs, which do not spin.
@@ -29,7 +30,7 @@ class IdleWorkers {
   IdleWorkers(const IdleWorkers&) = delete;
   IdleWorkers& operator=(const IdleWorkers&) = delete;
 
-  /// Before the first step; in the order of their numbers.
+  /// Adds a worker, before the first step, in the order of their numbers.
   void add(IdleWorker& worker) { workers_.push_back(&worker); }
 
   // --- Any thread. Never block.
@@ -45,7 +46,7 @@ class IdleWorkers {
   void request_stop();
   [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }
   void add_timer(Timer& timer, std::uint64_t due_ns);
-  /// False: it has expired or expires right now.
+  /// Removes a timer; returns false if it has expired or is just expiring.
   bool remove_timer(Timer& timer) { return timers_.remove(timer); }
 
   // --- The workers, each for itself.
@@ -54,8 +55,8 @@ class IdleWorkers {
   bool expire_timers();
   /// Whether look_again() was called since it last returned true.
   [[nodiscard]] bool take_look_again();
-  /// Pauses or yields; false when that has been done often enough, and sleep is due.
-  /// `must_poll`: see Progress.
+  /// Pauses or yields; returns false when that has been done often enough, and the worker is to
+  /// sleep. `must_poll`: see Progress.
   [[nodiscard]] bool pause(IdleWorker& me, const Progress& progress, bool must_poll);
   /// Pauses or yields, for a worker that would park the task that it runs; returns false when that
   /// has been done often enough. `must_poll`: see Progress.

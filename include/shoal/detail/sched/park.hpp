@@ -11,7 +11,7 @@
 
 namespace shoal::sched {
 
-/// Something that can be waited for. It has a list of waiters, under a lock.
+/// Object that can be waited for. It has a list of waiters, under a lock.
 ///
 /// The thread that takes a waiter out of the list wakes it, after it has released the lock: the
 /// woken task may destroy the list.
@@ -19,31 +19,34 @@ class Waitable {
  public:
   Waitable(const Waitable&) = delete;
   Waitable& operator=(const Waitable&) = delete;
-  /// Enters the list. False: there is no need to wait. Wakes no waiter: a lock is held around it.
+  /// Adds a waiter to the list; returns false if there is no need to wait. It must wake no waiter,
+  /// as the caller holds a lock.
   virtual bool enlist(sync::Waiter& waiter) = 0;
-  /// Leaves the list. False: another thread has taken the waiter out, and wakes it; or it has not
-  /// entered, as the world had failed before.
+  /// Removes a waiter from the list; returns false if another thread has taken it out, and wakes
+  /// it, or if it was not added, as the world had failed before.
   virtual bool withdraw(sync::Waiter& waiter) = 0;
   /// Text for reports: "get() of a future". Any thread, while a task waits.
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// The task that has what is waited for, if it is a lock.
+  /// Returns the task that holds the lock, if this is one.
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
-  // Both are called when a task begins to wait, and not again.
-  /// Time will wake the waiters: they count as running.
+  /// Returns whether time will wake the waiters, which then count as running. Called once, when a
+  /// task begins to wait.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
-  /// False: waiters are not cancelled when the world fails; their event comes even then.
+  /// Returns false if waiters are not cancelled when the world fails, because their event comes
+  /// even then. Called once, when a task begins to wait.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
 
-  // For tasks that may be spared the wait; called by the task that would wait.
-  /// There is certainly nothing to wait for. Once true, it stays so.
+  /// Returns whether there is certainly nothing to wait for; once true, it stays so. Called by the
+  /// task that would wait, to spare it the wait.
   [[nodiscard]] virtual bool is_over() const { return false; }
-  /// Nothing is over before `task`, which has not begun, has run.
+  /// Returns whether the wait cannot end before `task`, which has not begun, has run. Called by the
+  /// task that would wait.
   [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
 
   /// Scheduler that keeps track of the waiters.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
-  /// For calls that need not always wait: refuses those of wait_for() that would be refused if they
-  /// had to.
+  /// Throws the error that wait_for() would throw for this caller, for calls that need not always
+  /// wait.
   void check_may_wait() const;
 
  protected:
@@ -96,8 +99,9 @@ inline void Waitable::wait_here() { wait_for(*this); }
 
 /// Makes a Hold of `scope` count like a task that the calling thread of the program runs: as
 /// finished while the thread is in wait_for(), and created again by its waker. So an endless wait
-/// is found, and named, as it is in a task. Reports call the thread `name`.
-/// **Caller**: a thread that is no worker, one at a time on each. **Lifetime**: within the Hold's.
+/// of the thread is found, and named, as that of a task is. Reports call the thread `name`.
+/// **Caller**: a thread that is no worker, one object at a time on each. **Lifetime**: within the
+/// Hold's.
 class HeldThread {
  public:
   HeldThread(TaskScope& scope, const char* name);
@@ -113,29 +117,31 @@ class HeldThread {
   const char* const name_;
 };
 
-/// In the main function, when the world has failed: waits until everything has ended, because tasks
-/// may use objects on the stack that will unwind, and throws the failure. Else does nothing.
+/// Called in the main function: if the world has failed, waits until everything has ended, because
+/// tasks may use objects on the stack that will unwind, and throws the failure. Otherwise it does
+/// nothing.
 void tell_main_of_failure(Scheduler& scheduler);
 
-/// Submits `task` once `what` would wake it, at once if there is nothing to wait for. Until then
-/// the task is not counted (unless `what` ends by itself), but named when nothing is left that
-/// could wake it, and dropped when its scope fails. `what` lives until then: let the task own it.
-/// **Caller**: any thread; never blocks.
+/// Submits `task` when `what` wakes it, or at once if there is nothing to wait for. Until then the
+/// task is not counted (unless `what` ends by itself), StuckError names it when nothing is left
+/// that could wake it, and it is dropped when its scope fails. `what` must exist until then: let
+/// the task own it. **Caller**: any thread. **Blocks**: never.
 void submit_after(Waitable& what, std::unique_ptr<Task> task);
-/// In place of waking a waiter that submit_after() made: its task is destroyed here, and never
-/// runs. **Caller**: the thread that has taken it out of the list of its Waitable.
+/// Destroys the task of a waiter that submit_after() made, instead of waking it. **Caller**: the
+/// thread that has taken the waiter out of the list of its Waitable.
 void drop_deferred(sync::Waiter& waiter);
 
 /// Lets other tasks run, see shoal::yield().
 void yield();
 
-/// Where the caller's tasks and messages are counted, and its worker's rank.
-/// **Errors**: CheckError, naming `what`, on a thread that is no worker.
+/// Returns the scheduler of the caller's rank. **Errors**: CheckError, naming `what`, on a thread
+/// that is no worker.
 [[nodiscard]] Scheduler& current_scheduler(const char* what);
-/// Where tasks that the caller makes on `scheduler` are counted: with the task that runs here, else
-/// in the world. Handlers name the scope of their team themselves.
+/// Returns the scope in which tasks that the caller makes on `scheduler` are counted: that of the
+/// running task, else the world. Handlers name the scope of their team themselves.
 [[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
-/// The task that runs here, or nullptr, in a handler too. The main function is one.
+/// Returns the task that the calling thread runs, or nullptr, also in a handler. The main function
+/// is a task.
 [[nodiscard]] Task* current_task();
 
 /// Tells each TaskLocal of the running task, if there is one, that it is about to be parked, and

@@ -54,7 +54,7 @@ class Scheduler {
   // --- before the first step
   void set_progress(Progress& progress) { progress_ = &progress; }
   void set_idle_listener(IdleListener& listener) { idle_listener_ = &listener; }
-  /// Counts what comes to be without a task.
+  /// Sets the scope that counts work without a task.
   void set_scope(TaskScope& scope) { scope_ = &scope; }
 
   [[nodiscard]] const SchedulerOptions& options() const { return options_; }
@@ -64,9 +64,9 @@ class Scheduler {
   [[nodiscard]] Progress& progress() const { return *progress_; }
   [[nodiscard]] IdleListener* idle_listener() const { return idle_listener_; }
   [[nodiscard]] TaskScope& scope() const { return *scope_; }
-  /// nullptr: memory-bound tasks are tasks like others.
+  /// Returns the limit of memory-bound tasks; nullptr if there is none.
   [[nodiscard]] MemoryBoundLimit* memory_bound_limit() const { return memory_bound_; }
-  /// For the environment to drive.
+  /// Returns the workers, which the environment steps.
   [[nodiscard]] std::vector<env::Steppable*> steppables();
 
   // --- Any thread. Never block.
@@ -81,7 +81,8 @@ class Scheduler {
   void mark_memory_bound(Task& task) const {
     if (memory_bound_ != nullptr) task.kind = TaskKind::memory_bound;
   }
-  /// The calling worker's index, or the foreign slot: where the caller counts.
+  /// Returns the slot in which the caller counts: the calling worker's index, or the slot of other
+  /// threads.
   [[nodiscard]] int count_slot() const;
   // See IdleWorkers.
   void wake_one(int preferred = Task::kAnyWorker) { idle_workers_.wake_one(preferred); }
@@ -117,7 +118,7 @@ class Scheduler {
   std::atomic<unsigned> next_worker_{0};  // round robin for tasks of foreign threads
 };
 
-/// True on a worker's thread.
+/// Returns whether the calling thread is a worker.
 [[nodiscard]] bool on_worker();
 /// The exception of the catch (...) clause that calls it. Ends the process if there is none: then
 /// pthread_exit() or pthread_cancel() ends a thread of shoal, which runs other tasks as well.
@@ -135,7 +136,7 @@ class Scheduler {
 }
 /// Refuses `call`, which may wait, in the handler that runs. **Errors**: CheckError.
 [[noreturn]] void refuse_in_handler(std::string_view call);
-/// For calls that may wait: refuses them in a handler, wherever what they wait for is.
+/// Throws CheckError in a handler, for calls that may wait.
 inline void check_may_wait(const char* call) {
   if (in_handler()) [[unlikely]]
     refuse_in_handler(call);
@@ -143,25 +144,27 @@ inline void check_may_wait(const char* call) {
 /// Refuses `what` on a thread of the program in a simulated world, which steps all ranks in one
 /// thread. **Errors**: CheckError.
 void check_thread(Scheduler& scheduler, const char* what);
-/// A test of the program was not successful, and it may go on testing: false. In simulated worlds
-/// the worker's step ends after many of them, so that others move, and a loop without end is found.
+/// Called when a test such as is_ready() was not successful; returns false. In simulated worlds
+/// many such tests end the worker's step, so that others continue and an endless loop is found.
 bool poll_missed();
-/// Scope of the task or handler that calls; nullptr: the world's, of a main function, or none.
+/// Returns the scope of the task or handler that calls; nullptr for that of the world, of a main
+/// function, or none.
 [[nodiscard]] TaskScope* current_scope();
-/// True if the caller may be suspended: a task, not one made from a message.
+/// Returns whether the caller may be suspended: a task that was not made from a message.
 [[nodiscard]] bool in_suspendable_task();
-/// True in a rank's main function.
+/// Returns whether the caller is a rank's main function.
 [[nodiscard]] bool in_main_function();
-/// Activity of the calling worker ("main", the name of a task or handler), or "".
+/// Returns the activity of the calling worker ("main", the name of a task or handler), or "".
 [[nodiscard]] std::string current_activity();
 
-/// Function that gets the waiter once the caller is parked, and hands it to the waker. False: there
-/// is no need to wait, and the waiter is unused.
+/// Function that gets the waiter once the caller is parked, and hands it to the waker. It returns
+/// false if there is no need to wait, and the waiter is unused.
 using Publish = FunctionRef<bool(sync::Waiter&)>;
 
-/// Waits until woken, and counts as running meanwhile: the waker will come. **Caller**: a task (its
-/// fiber is parked and resumed by the same worker) or a foreign thread (it sleeps). **Errors**:
-/// CheckError in a handler; `what` names the operation, in reports too.
+/// Waits until woken; the caller counts as running meanwhile, as it is certain that it is woken.
+/// **Caller**: a task (its fiber is parked and resumed by the same worker) or a thread outside the
+/// workers (it sleeps). **Errors**: CheckError in a handler; `what` names the operation, in reports
+/// too.
 void block(env::Env& env, const char* what, const Publish& publish);
 
 }  // namespace shoal::sched

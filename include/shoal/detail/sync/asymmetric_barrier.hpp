@@ -3,13 +3,13 @@
 
 namespace shoal::sync {
 
-/// Whether heavy_barrier() works here; the same for the whole life of the process. Not under
-/// ThreadSanitizer, which knows nothing of it.
+/// Returns whether heavy_barrier() works; the answer is the same during the whole life of the
+/// process. It does not under ThreadSanitizer, which does not model it.
 [[nodiscard]] bool has_asymmetric_barrier();
 
-/// Afterwards each other thread of the process has passed a full memory barrier at some point
-/// between the call and the return. Any thread; takes microseconds. False: it has not, and never
-/// will where has_asymmetric_barrier() is false. **Source**: membarrier(2).
+/// Makes each other thread of the process pass a full memory barrier at some point between the call
+/// and the return. Returns false if that failed, as it always does where has_asymmetric_barrier()
+/// is false. **Caller**: any thread. **Cost**: microseconds. **Source**: membarrier(2).
 [[nodiscard]] bool heavy_barrier();
 
 }  // namespace shoal::sync

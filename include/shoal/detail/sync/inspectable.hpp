@@ -48,11 +48,12 @@ class Inspectable {
   /// The owner's own value.
   [[nodiscard]] T* shown() const { return value_.load(std::memory_order_relaxed); }
 
-  /// Something is shown. Any thread; a hint: relaxed, as it may change at once.
+  /// Returns whether an object is shown. A hint: relaxed, as it may change at once. **Caller**: any
+  /// thread.
   [[nodiscard]] bool shows() const { return value_.load(std::memory_order_relaxed) != nullptr; }
 
-  /// Any thread but the owner, one at a time. Calls `look(T&)` if something is shown; the owner
-  /// cannot hide it meanwhile. False: nothing is shown, or it cannot be seen here.
+  /// Calls `look(T&)` if an object is shown; the owner cannot hide it meanwhile. Returns false if
+  /// none is shown, or it cannot be inspected. **Caller**: any thread but the owner, one at a time.
   template <class Look>
   bool visit(Look&& look) {
     const Visit visit(visits_);

@@ -21,7 +21,7 @@ class List {
 
   void push_back(T& item) { insert_before(nullptr, item); }
 
-  /// Before `place`, or at the end if that is nullptr.
+  /// Inserts an item before `place`, or at the end if that is nullptr.
   void insert_before(T* place, T& item) {
     ListLink<T>& link = item.*kLink;
     link.next = place;

@@ -32,7 +32,8 @@ class MpscQueue {
   MpscQueue(const MpscQueue&) = delete;
   MpscQueue& operator=(const MpscQueue&) = delete;
 
-  /// Any thread. seq_cst: orders the push before the caller's later look at a sleeper's flag.
+  /// Adds a node at the end. **Caller**: any thread. seq_cst: orders the push before the caller's
+  /// later look at a sleeper's flag.
   void push(MpscNode* node) {
     // relaxed: published by the exchange (release part) together with the node's content.
     node->next_.store(nullptr, std::memory_order_relaxed);
@@ -62,7 +63,8 @@ class MpscQueue {
     return tail;
   }
 
-  /// Any thread. False means: something was pushed and not popped yet, or just now popped.
+  /// Returns false if a node was pushed and not popped yet, or was just popped. **Caller**: any
+  /// thread.
   [[nodiscard]] bool looks_empty() const {
     // A push that races with the last pop may put its node between that one and the stub: the stub
     // is the head, and yet not alone. So the tail counts as well.

@@ -43,7 +43,7 @@ void run_copy(void*& strand, const F& f) {
 
 }  // namespace detail
 
-/// True on the thread that drives a simulated world with --sim-races.
+/// Returns whether the calling thread drives a simulated world with --sim-races.
 [[nodiscard]] inline bool watches_strands() {
   if constexpr (kThreadSanitizer) return detail::watches_strands();
   return false;
@@ -56,11 +56,11 @@ inline void publish([[maybe_unused]] const void* token) {
 inline void observe([[maybe_unused]] const void* token) {
   if constexpr (kThreadSanitizer) detail::observe(token);
 }
-/// Orders later observers of `to` behind those that published `from`.
+/// Orders later observers of `to` after the strands that published `from`.
 inline void pass_on([[maybe_unused]] const void* from, [[maybe_unused]] const void* to) {
   if constexpr (kThreadSanitizer) detail::pass_on(from, to);
 }
-/// Orders the calling strand behind everything that was done on strands so far.
+/// Orders the calling strand after everything that was done on strands so far.
 inline void observe_all() {
   if constexpr (kThreadSanitizer) detail::observe_all();
 }

@@ -56,13 +56,13 @@ class WaiterList {
     waiter.listed = true;
     list_.push_back(waiter);
   }
-  /// nullptr when empty.
+  /// Removes the first waiter and returns it; nullptr if there is none.
   Waiter* pop() {
     Waiter* const waiter = list_.first();
     if (waiter != nullptr) remove(*waiter);
     return waiter;
   }
-  /// False: it is in no list.
+  /// Removes a waiter; returns false if it is in no list.
   bool remove(Waiter& waiter) {
     if (!std::exchange(waiter.listed, false)) return false;
     list_.erase(waiter);

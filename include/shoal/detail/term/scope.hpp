@@ -27,13 +27,14 @@ enum class FailureTo : std::uint8_t {
   outer_scope,  // nobody waits for the scope: its failure fails the outer one, at once
 };
 
-/// Owns what uses a scope.
+/// Owner of objects that use a scope.
 class ScopeOwner {
  public:
   virtual ~ScopeOwner() = default;
 };
 
-/// Keeps wait() from completing: for threads that are not workers and will still submit or send.
+/// Keeps wait() from completing, for threads that are not workers and will still submit tasks or
+/// send messages.
 class Hold {
  public:
   explicit Hold(Scope& scope);
@@ -45,11 +46,12 @@ class Hold {
   Scope* scope_;
 };
 
-/// Created and used by one rank; ranks talk by control messages along a tree over the team.
+/// One rank's share of the completion detection of a team. The ranks exchange control messages
+/// along a tree over the team.
 ///
 /// The world's scope is the outermost one. The scope of a team is nested in that of its parent, and
-/// counts there as well: its counters are part of the outer one's snapshots. This class is the face
-/// of both; its parts are in src/term, one file for each job.
+/// counts there as well: its counters are part of the outer one's snapshots. This class is the
+/// interface of both; its parts are in src/term, one file for each job.
 class Scope : public sched::TaskScope {
  public:
   ~Scope() override;
@@ -69,25 +71,26 @@ class Scope : public sched::TaskScope {
 
   // --- nested scopes
 
-  /// Makes the scope of a team on this rank, which is a member. Messages may have come before.
-  /// `number`: next_nested_number(), or 0 of a team that one rank makes.
+  /// Makes the scope of a team on this rank, which is a member. Messages for it may have arrived
+  /// before. `number`: next_nested_number(), or 0 for a team that one rank makes.
   [[nodiscard]] TeamScope& nest(messaging::ChannelTeam team, std::string name, std::uint64_t number,
                                 FailureTo failure);
-  /// Counts the teams that were made in this scope, for names that all members derive alike.
+  /// Counts the teams that were made in this scope, for names that are the same on all members.
   [[nodiscard]] std::uint64_t next_nested_number();
   /// Counts the teams that this rank has made alone.
   [[nodiscard]] std::uint64_t next_own_number();
 
   // --- waits
 
-  /// Collective over the main functions of all ranks: returns when no task and no message exists or
-  /// can exist. **Caller**: main function. **Blocks**: suspends it. **Errors**: TaskError, the same
-  /// on every rank, when a task or handler threw; StuckError when nothing runs any more and
-  /// something still waits; CheckError outside the main function. For a nested scope: collective
-  /// over its members, from main functions or tasks, one at a time on each rank.
+  /// Returns when no task and no message of the scope exists or can exist. Collective: for the
+  /// world, over the main functions of all ranks; for a nested scope, over its members, from main
+  /// functions or tasks, one at a time on each rank. **Blocks**: suspends the caller. **Errors**:
+  /// TaskError, the same on every rank, when a task or handler threw; StuckError when nothing runs
+  /// any more and something still waits; CheckError for another caller.
   void wait();
-  /// Parks the member in the collective operation `what`, unless `is_over()`, which runs once it is
-  /// parked, says that it may go on. **Caller** and **Errors**: as wait().
+  /// Parks the member in the collective operation `what`, until unpark_member(), unless
+  /// `is_over()`, which is called once the member is parked, returns true. **Caller**, **Errors**:
+  /// as wait().
   void park_member(const Standing& what, FunctionRef<bool()> is_over);
   /// Ends park_member(). Called by the handler of the message that completes the operation.
   void unpark_member();
@@ -100,33 +103,35 @@ class Scope : public sched::TaskScope {
   // Hold of the scope.
 
   void add(Unsatisfied& source);
-  /// The source ends. If tasks may still use it, the scope fails, with its title; in the main
-  /// function, and in a task outside of the scope, this returns when they have ended.
+  /// Removes a source that ends. If tasks may still use it, the scope fails with an error that has
+  /// its title; in the main function, and in a task outside the scope, this returns when these
+  /// tasks have ended.
   void remove(Unsatisfied& source) noexcept;
   void add(SharedTeam& team);
   void remove(SharedTeam& team);
-  /// Task graphs remember the tasks that ran.
+  /// Returns whether task graphs record the tasks that ran, to check that each runs once.
   [[nodiscard]] bool checks_graphs() const;
 
   // --- failure
 
   void fail(const std::string& task_name, const std::exception_ptr& error) override;
   [[nodiscard]] std::exception_ptr failure_error() const override;
-  /// The failure that all ranks got, if there was one.
+  /// Returns the failure that all ranks got, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
-  /// Gives the failure of a nested scope to all promises that it owes, which tasks of outer scopes
-  /// may wait for. Called as well when such a promise is made afterwards. Any thread.
+  /// Fails all promises of a nested scope that has failed, as tasks of outer scopes may wait for
+  /// them. Called again when such a promise is made afterwards. **Caller**: any thread.
   void give_up_promises() override;
 
   // --- counts and reports
 
-  // A Hold counts as a task, except while its thread stands in a wait_for().
+  // A Hold counts as a task, except while its thread is in wait_for().
   void thread_parks() override;
   void thread_goes_on() override;
   std::uint64_t begin_message_outside() override;
-  /// Counts of this scope and of all that are nested in it.
+  /// Returns the counts of this scope and of all scopes nested in it.
   [[nodiscard]] Totals all_totals() const;
-  /// **Caller**: any thread. Runs the functions of graphs that name tasks.
+  /// Returns the state of the scope for reports. It calls the functions of graphs that name tasks.
+  /// **Caller**: any thread.
   [[nodiscard]] ScopeState state() const;
 
  protected:
@@ -142,20 +147,20 @@ class Scope : public sched::TaskScope {
   const std::unique_ptr<ScopeCore> core_;
 };
 
-/// The outermost scope of a rank. Its member is the rank's main function.
+/// Outermost scope of a rank; the rank's main function waits in it.
 class WorldScope final : public Scope {
  public:
   explicit WorldScope(messaging::Messenger& messenger);
   ~WorldScope() override;
 
-  /// The main function has ended: takes part in waits until those of all ranks have. Errors as
-  /// wait(), for what was still going on; but no TaskError that this rank's main function already
-  /// got.
+  /// Called when the main function has ended: takes part in waits until the main functions of all
+  /// ranks have ended. **Errors**: as wait(), for work that was still in progress; but no TaskError
+  /// that this rank's main function already got.
   void wait_for_end();
-  /// The main function has thrown, and its stack is still whole: fails the scope, unless it has
-  /// failed, and returns when no task and no message exists that may use that stack. Holds of this
-  /// rank are left out: the objects that end them may be on that stack. **Caller**: main function.
-  /// **Blocks**: suspends it, until every main function is parked.
+  /// Called when the main function has thrown, before its stack unwinds: fails the scope, unless it
+  /// has failed, and returns when no task and no message exists that may use that stack. Holds of
+  /// this rank do not count: the objects that end them may be on that stack. **Caller**: main
+  /// function. **Blocks**: suspends it, until every main function is parked.
   void end_before_unwinding(FunctionRef<std::string()> text);
   /// The main function has thrown std::bad_alloc, perhaps with a lock of shoal held that the tasks
   /// need which end_before_unwinding() would wait for: ends the process, with that text.
@@ -169,7 +174,7 @@ class WorldScope final : public Scope {
   /// Called on the root when detection has found the scope complete or stuck, before any rank
   /// learns of it. Set before the first step; may throw nothing.
   void set_completion_check(Function<void()> check);
-  /// Teams were made on this rank.
+  /// Returns whether teams were made on this rank.
   [[nodiscard]] bool had_nested() const;
 
   void main_parks() override;
@@ -182,10 +187,10 @@ class WorldScope final : public Scope {
   const std::unique_ptr<Listener> listener_;
 };
 
-/// The scope of a team, nested in another one.
+/// Scope of a team, nested in another one.
 class TeamScope final : public Scope {
  public:
-  /// Begins to handle messages.
+  /// Starts to handle messages.
   void open();
   /// Waits until all members have called it and no task or message of the scope is left. A failure
   /// that was thrown on no member fails the outer scope. **Caller** and **Blocks**: as wait().

@@ -51,8 +51,8 @@ void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexc
 
 }  // namespace detail
 
-/// Whether events of any of the categories are recorded now. **Cost**: two instructions. Code with
-/// several probes on a hot path asks once and has a copy of the path that records.
+/// Returns whether events of any of the categories are recorded now. **Cost**: two instructions.
+/// Code with several probes on a hot path calls it once and has a copy of the path that records.
 template <Category... categories>
 [[nodiscard]] SHOAL_ALWAYS_INLINE inline bool on() {
   return detail::any_set<(bit_of(categories) | ...)>();
@@ -61,13 +61,13 @@ template <Category... categories>
   return (detail::g_flags.load(std::memory_order_relaxed) & bit_of(category)) != 0;
 }
 
-/// Whether events of a category are recorded now, or workers are stepped: one test for both, where
-/// either needs the slow path.
+/// Returns whether events of a category are recorded now, or workers are stepped: one test for
+/// both, where either needs the slow path.
 template <Category category>
 [[nodiscard]] SHOAL_ALWAYS_INLINE inline bool is_watched() {
   return detail::any_set<bit_of(category) | detail::kSteppedBit>();
 }
-/// From now on is_watched() in this process: some worker is stepped.
+/// Makes is_watched() true in this process from now on, as some worker is stepped.
 inline void watch_steps() { detail::g_flags.fetch_or(detail::kSteppedBit); }
 
 /// A new identifier of a task, message or span, unique in the run; 0 while nothing is recorded.
