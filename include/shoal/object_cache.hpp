@@ -83,7 +83,8 @@ class ObjectCache {
     throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
                     to_string(key_of(object)) + ": lget() fetches nothing, get() does");
   }
-  /// Starts to fetch an object if there is no copy of it. **Blocks**: never.
+  /// Starts to fetch an object if there is no copy of it. **Blocks**: never. **Errors**: one that
+  /// no other call takes fails the team.
   void prefetch(GlobalPtr<T> object) {
     if (!is_own(object)) core_.prefetch(key_of(object));
   }

@@ -219,7 +219,6 @@ void refuse_cached(World& world, const GlobalMemoryOptions& options) {
     }
     EXPECT_THAT(refusal_of([&] { static_cast<void>(cache.get(far.on(Rank(2)))); }),
                 HasSubstr("ank 2"));
-    cache.prefetch(far.on(Rank(2)));
     EXPECT_THAT(refusal_of([&] { static_cast<void>(cache.rget(far.on(Rank(2)))); }),
                 HasSubstr("ank 2"));
     EXPECT_EQ(*cache.get(far), T());
@@ -235,6 +234,23 @@ TEST(RefusedFetch, OfACache_IsAnErrorOfEachCall) {
     refuse_cached<int>(world, {.name = "m", .checks = Checks::off});
     refuse_cached<std::string>(world, {.name = "m", .checks = Checks::off});
   });
+}
+
+// Nobody takes the error from the fetch.
+TEST(RefusedFetch, OfAPrefetch_FailsTheTeam) {
+  const auto refused = [](int offset, Rank to) {
+    return text_of<shoal::TaskError>(2, 1, [&](World& world) {
+      GlobalMemory memory(world, checked());
+      ObjectCache<int> cache(memory);
+      const auto cells = memory.collective_allocate<int>(2);
+      world.barrier();
+      if (world.rank() == 0) cache.prefetch(cells.on(to) + offset);
+      world.wait();
+    });
+  };
+  EXPECT_THAT(refused(2, Rank(1)), AllOf(HasSubstr("cache 'cache': a fetch of rank 1 + "),
+                                         HasSubstr("past the allocation of 8 bytes")));
+  EXPECT_THAT(refused(0, Rank(2)), HasSubstr("there are ranks 0 to 1"));
 }
 
 TEST(Reports, SayHowManyRequestsHaveNoAnswer) {

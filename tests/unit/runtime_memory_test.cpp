@@ -150,7 +150,7 @@ TEST(WithoutMemoryDeathTest, NotEvenForTheFailure_EndsTheProcessWithAText) {
 // rank, which the end of the main function waits for, need these locks.
 using Step = std::function<void()>;
 void with_shortage(const Step& step, int allocations) {
-  Shortage::begin(allocations, true);
+  Shortage::begin(allocations, false);  // the memory that is given back for the failure suffices
   step();
   Shortage::begin(1 << 30, false);
 }
