@@ -59,17 +59,18 @@ std::string Channel::name_of(std::uint32_t handler) const {
   return (handler & kInstanceBit) != 0 ? handlers_.name_of(index) : static_handlers()[index].name;
 }
 
-void Channel::refuse_target(const char* what, std::uint32_t handler, Rank target) const {
+[[gnu::noinline]] void Channel::refuse_target(const char* what, std::uint32_t handler,
+                                              Rank target) const {
+  SHOAL_CHECK(!run_has_ended_,
+              "a {} for '{}' is sent after its run() has returned: make the handler anew in the "
+              "main function of each run",
+              what, name_of(handler));
   detail::refuse_rank(fmt::format("{} for '{}'", what, name_of(handler)), target.value(),
                       messenger_.rank(), scope_.describe(), team_.size());
 }
 
 net::Link& Channel::admit_to(Rank target, net::Lane lane, std::uint32_t handler) {
-  SHOAL_CHECK(!run_has_ended_,
-              "a message for '{}' is sent after its run() has returned: make the handler anew in "
-              "the main function of each run",
-              name_of(handler));
-  if (!team_.has(target)) [[unlikely]]
+  if (run_has_ended_ || !team_.has(target)) [[unlikely]]
     refuse_target("message", handler, target);
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
   const Rank world_rank = team_.to_world(target);

@@ -51,15 +51,17 @@ struct Exchange::Table {
   }
   /// Operation of this number, of those that have begun lately.
   [[nodiscard]] std::string text_of(std::uint64_t sequence) const {
-    if (sequence > begun || sequence + kRecentMax <= begun) return "another operation";
-    return recent[sequence % kRecentMax].text();
+    if (recent == nullptr || sequence > begun || sequence + kRecentMax <= begun)
+      return "another operation";
+    return (*recent)[sequence % kRecentMax].text();
   }
   void remove(const Operation& operation) {
     std::erase_if(running, [&](const auto& one) { return one.get() == &operation; });
   }
 
-  std::uint64_t begun = 0;              // operations so far
-  std::array<Call, kRecentMax> recent;  // the last of them, by number: for errors
+  std::uint64_t begun = 0;  // operations so far
+  /// The last of them, by number, for errors; nullptr: none yet, or there is one member.
+  std::unique_ptr<std::array<Call, kRecentMax>> recent;
   std::vector<SharedOperation> running;
   std::map<std::uint64_t, std::vector<std::pair<PieceHeader, Block>>> early;
   /// Blocks that arrive, by operation, source and phase.
@@ -92,34 +94,41 @@ SharedOperation Exchange::enter(const Call& call) {
   scope_.check_member(name_of(call.kind));
   if (call.root < 0 || call.root >= size_) [[unlikely]]
     scope_.refuse_rank(fmt::format("root of {}", name_of(call.kind)), call.root.value());
-  std::vector<PieceHeader> different;
   SharedOperation operation;
+  bool has_early = false;
   {
     const sync::Lock lock(mutex_);
     operation = std::make_shared<Operation>(*this, ++table_->begun, call);
-    table_->recent[operation->sequence() % Table::kRecentMax] = call;
-    if (!table_->early.empty()) different = take_early(*operation);
+    if (size_ > 1) {
+      if (table_->recent == nullptr) [[unlikely]]
+        table_->recent = std::make_unique<std::array<Call, Table::kRecentMax>>();
+      (*table_->recent)[operation->sequence() % Table::kRecentMax] = call;
+      has_early = !table_->early.empty();
+    }
     table_->running.push_back(operation);
   }
-  for (const PieceHeader& header : different) name_both(header);
+  if (has_early) take_early(*operation);
   return operation;
 }
 
-// Returns the headers of those that belong to another operation.
-std::vector<PieceHeader> Exchange::take_early(Operation& operation) {
+// Its coroutine has not begun: later pieces may have come before these.
+void Exchange::take_early(Operation& operation) {
   std::vector<PieceHeader> different;
-  const auto early = table_->early.find(operation.sequence());
-  if (early == table_->early.end()) return different;
-  for (auto& [header, block] : early->second) {
-    if (is_of(header, operation.call())) {
-      operation.pieces_.push_back(
-          {header.phase, header.source, header.announced, std::move(block)});
-    } else {
-      different.push_back(header);
+  {
+    const sync::Lock lock(mutex_);
+    const auto early = table_->early.find(operation.sequence());
+    if (early == table_->early.end()) return;
+    for (auto& [header, block] : early->second) {
+      if (is_of(header, operation.call())) {
+        operation.pieces_.push_back(
+            {header.phase, header.source, header.announced, std::move(block)});
+      } else {
+        different.push_back(header);
+      }
     }
+    table_->early.erase(early);
   }
-  table_->early.erase(early);
-  return different;
+  for (const PieceHeader& header : different) name_both(header);
 }
 
 const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {

@@ -94,7 +94,8 @@ class Exchange final : private term::Unsatisfied {
 
   struct Difference;
   [[nodiscard]] static bool is_of(const PieceHeader& piece, const Call& call);
-  [[nodiscard]] std::vector<PieceHeader> take_early(Operation& operation) SHOAL_REQUIRES(mutex_);
+  /// Gives an operation the pieces that have come before it began here.
+  void take_early(Operation& operation);
   /// Fails the scope with the operation that has begun here, and that of the member which has sent
   /// a piece of another one.
   void name_both(const PieceHeader& piece);

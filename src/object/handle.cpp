@@ -26,6 +26,12 @@ Objects& sender_of(const Place& place) {
   return place.objects != nullptr ? *place.objects : objects_for(place.address, "a handle");
 }
 
+void fail_call(const Objects& objects, const Invocation& invocation, int rank,
+               std::uint64_t number) {
+  const std::string text = shoal::describe(sched::caught_exception());
+  messaging::fail_promise(objects.channel(), rank, number, objects.name_of(invocation), text);
+}
+
 void refuse_target(const Objects* objects, std::uint32_t number, int size,
                    const messaging::StaticHandler& handler, Rank to) {
   const std::string& method = messaging::static_handlers()[handler.index()].name;

@@ -2,6 +2,7 @@
 // The receiving end of invocations: handlers, which decode them, and their results.
 
 #include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/base/inline.hpp>
 #include <shoal/overload.hpp>
 
 #include <algorithm>
@@ -23,6 +24,10 @@ enum class Kind : std::uint8_t {
   attempt,  // the same; ignored if the object is gone
   call,     // the result, or the exception, goes to a promise
 };
+
+/// Gives a promise the exception of the invocation that it waits for. **Caller**: a catch clause.
+void fail_call(const Objects& objects, const Invocation& invocation, int rank,
+               std::uint64_t number);
 
 /// Destination of a result: none.
 template <class Result, Kind How>
@@ -54,8 +59,7 @@ struct ReplyTo<Result, Kind::call> {
       team.fail(promise, error.what());  // a caller outside the team does not hear of its failure
       throw;
     } catch (...) {
-      const std::string text = describe(sched::caught_exception());
-      messaging::fail(objects.channel(), promise, objects.name_of(invocation), text);
+      fail_call(objects, invocation, promise.rank, promise.number);
     }
   }
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
@@ -187,8 +191,9 @@ void check_target(const Objects& objects, std::uint32_t number,
 
 /// Sends the wires of `handler` with the target as their prefix.
 template <class Wires, class... Args>
-void send_to_target(const messaging::StaticHandler& handler, Objects& objects, Rank to,
-                    const Target& target, Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_to_target(const messaging::StaticHandler& handler,
+                                               Objects& objects, Rank to, const Target& target,
+                                               Args&&... args) {
   messaging::Channel& channel = objects.channel();
   const net::RunPrefix prefix = target.to_prefix();
   const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
