@@ -78,24 +78,24 @@ SharedOperation Collectives::barrier() {
 }
 
 SharedOperation Collectives::broadcast(const Values& values, Block mine, Rank root) {
-  return begin({Kind::broadcast, values, root},
+  return begin({Kind::broadcast, root, values},
                [&](Operation& op) { coll::broadcast(op, std::move(mine), std::nullopt); });
 }
 
 SharedOperation Collectives::broadcast(const Values& values, std::span<std::byte> place,
                                        Rank root) {
-  return begin({Kind::broadcast, values, root},
+  return begin({Kind::broadcast, root, values},
                [&](Operation& op) { coll::broadcast(op, {}, place); });
 }
 
 SharedOperation Collectives::reduce(const Values& values, Block mine, Combine combine, Rank root) {
-  return begin({Kind::reduce, values, root},
+  return begin({Kind::reduce, root, values},
                [&](Operation& op) { coll::reduce(op, std::move(mine), std::move(combine)); });
 }
 
 SharedOperation Collectives::reduce(const Values& values, Array mine, CombineInto combine,
                                     Rank root) {
-  return begin({Kind::reduce, values, root}, [&](Operation& op) {
+  return begin({Kind::reduce, root, values}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
       coll::reduce_chain(op, mine, std::move(combine));
     } else {
@@ -106,13 +106,13 @@ SharedOperation Collectives::reduce(const Values& values, Array mine, CombineInt
 }
 
 SharedOperation Collectives::allreduce(const Values& values, Block mine, Combine combine) {
-  return begin({Kind::allreduce, values}, [&](Operation& op) {
+  return begin({Kind::allreduce, {}, values}, [&](Operation& op) {
     coll::allreduce(op, std::move(mine), std::move(combine), std::nullopt);
   });
 }
 
 SharedOperation Collectives::allreduce(const Values& values, Array mine, CombineInto combine) {
-  return begin({Kind::allreduce, values}, [&](Operation& op) {
+  return begin({Kind::allreduce, {}, values}, [&](Operation& op) {
     if (mine.bytes.size() < kRingBytes || exchange_->size() == 1) {
       coll::allreduce(op, Block(std::span<const std::byte>(mine.bytes)),
                       on_copies(std::move(combine), Kind::allreduce), mine.bytes);
@@ -123,7 +123,7 @@ SharedOperation Collectives::allreduce(const Values& values, Array mine, Combine
 }
 
 SharedOperation Collectives::gather(const Values& values, Block mine, Rank root) {
-  return begin({Kind::gather, values, root},
+  return begin({Kind::gather, root, values},
                [&](Operation& op) { coll::gather(op, std::move(mine)); });
 }
 
@@ -131,7 +131,7 @@ SharedOperation Collectives::gather(const Values& values, std::span<const std::b
                                     std::span<std::byte> all, Rank root) {
   const int members = exchange_->size();
   if (rank() == root) check_parts(Kind::gather, all.size(), mine.size(), members);
-  return begin({Kind::gather, values, root}, [&](Operation& op) {
+  return begin({Kind::gather, root, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
       coll::gather_straight(op, mine, all);
     } else {
@@ -141,14 +141,14 @@ SharedOperation Collectives::gather(const Values& values, std::span<const std::b
 }
 
 SharedOperation Collectives::allgather(const Values& values, Block mine) {
-  return begin({Kind::allgather, values},
+  return begin({Kind::allgather, {}, values},
                [&](Operation& op) { coll::allgather(op, std::move(mine)); });
 }
 
 SharedOperation Collectives::allgather(const Values& values, std::span<const std::byte> mine,
                                        std::span<std::byte> all) {
   check_parts(Kind::allgather, all.size(), mine.size(), exchange_->size());
-  return begin({Kind::allgather, values}, [&](Operation& op) {
+  return begin({Kind::allgather, {}, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
       coll::allgather_ring(op, mine, all);
     } else {
@@ -158,12 +158,12 @@ SharedOperation Collectives::allgather(const Values& values, std::span<const std
 }
 
 SharedOperation Collectives::scan(const Values& values, Block mine, Combine combine) {
-  return begin({Kind::scan, values},
+  return begin({Kind::scan, {}, values},
                [&](Operation& op) { coll::scan(op, std::move(mine), std::move(combine)); });
 }
 
 SharedOperation Collectives::scan(const Values& values, Array mine, CombineInto combine) {
-  return begin({Kind::scan, values}, [&](Operation& op) {
+  return begin({Kind::scan, {}, values}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
       coll::scan_chain(op, mine, std::move(combine));
     } else {
@@ -174,7 +174,7 @@ SharedOperation Collectives::scan(const Values& values, Array mine, CombineInto 
 }
 
 SharedOperation Collectives::alltoall(Kind kind, const Values& values, std::vector<Block> mine) {
-  return begin({kind, values}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
+  return begin({kind, {}, values}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
 }
 
 SharedOperation Collectives::alltoall(const Values& values, std::span<const std::byte> mine,
@@ -183,7 +183,7 @@ SharedOperation Collectives::alltoall(const Values& values, std::span<const std:
   const std::size_t part_bytes = theirs.size() / static_cast<std::size_t>(members);
   check_parts(Kind::alltoall, mine.size(), part_bytes, members);
   check_parts(Kind::alltoall, theirs.size(), part_bytes, members);
-  return begin({Kind::alltoall, values}, [&](Operation& op) {
+  return begin({Kind::alltoall, {}, values}, [&](Operation& op) {
     if (goes_straight(part_bytes)) {
       coll::alltoall_straight(op, mine, theirs);
     } else {
@@ -196,7 +196,7 @@ SharedOperation Collectives::reduce_scatter(const Values& values, std::span<cons
                                             std::span<std::byte> mine, CombineInto combine) {
   const int members = exchange_->size();
   check_parts(Kind::reduce_scatter, all.size(), mine.size(), members);
-  return begin({Kind::reduce_scatter, values}, [&](Operation& op) {
+  return begin({Kind::reduce_scatter, {}, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
       coll::reduce_scatter_ring(op, all, mine, std::move(combine));
     } else {

@@ -342,7 +342,8 @@ void Exchange::on_payload(const PieceHeader& header) {
 // --- members that have begun different operations
 
 bool Exchange::is_of(const PieceHeader& piece, const Call& call) {
-  return piece.kind == call.kind && piece.type == call.type && piece.root == call.root.value();
+  return piece.kind == call.kind && piece.type == call.values.signature &&
+         piece.root == call.root.value();
 }
 
 /// On the member that has sent the piece, which knows what it has begun itself.

@@ -55,7 +55,7 @@ PieceHeader Operation::header(std::uint32_t phase) const {
           .phase = phase,
           .source = rank_.value(),
           .root = call_.root.value(),
-          .type = call_.type,
+          .type = call_.values.signature,
           .kind = call_.kind};
 }
 

@@ -486,8 +486,8 @@ MEMORY = {
     "get_in_handler": NO_WAIT_IN_HANDLER + [
         "rank 1: fetch failed: memory 'values': get() was called in handler 'fetch'"],
     "memory_ends_early": [
-        "rank 1: a message failed: a message from rank 0 is for memory 'short': put, which was "
-        "destroyed here: keep it until wait() has returned"],
+        "a message failed: a message from rank ", " is for memory 'short': ",  # the put, or its end
+        "which was destroyed here: keep it until wait() has returned"],
     "stale_copy": [
         "rank 0: the main function failed: cache 'copies': rank 0 reads, in phase 0, its copy of "
         "rank 1 + 0x40 from phase 0, and the object there is newer; the last put or operation "

@@ -53,24 +53,14 @@ struct Values {
 
   const ValueType* type = nullptr;    // nullptr: none
   std::size_t array_bytes = kSingle;  // of the array of each member
-  [[nodiscard]] std::uint32_t signature() const {
-    if (type == nullptr) return 0;
-    if (array_bytes == kSingle) return type->signature;
-    constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
-    return type->signature + 1 + static_cast<std::uint32_t>((array_bytes * kMix) >> 32U);
-  }
+  std::uint32_t signature = 0;        // of both
 };
 
 /// Description of an operation, the same on all members.
 struct Call {
-  Call() = default;
-  Call(Kind of_kind, const Values& of_values = {}, Rank at_root = Rank(0))
-      : kind(of_kind), type(of_values.signature()), root(at_root), values(of_values) {}
-
   Kind kind = Kind::barrier;
-  std::uint32_t type = 0;  // signature of the values
   Rank root{0};
-  Values values;
+  Values values{};
 
   [[nodiscard]] bool has_root() const {
     return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather;

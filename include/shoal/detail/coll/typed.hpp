@@ -99,15 +99,19 @@ consteval void check_elements() {
 }
 template <class T>
 inline constexpr ValueType value_type{type_signature<T>(), naming::spelled<T>(), sizeof(T)};
+template <class T>
+inline constexpr Values single_values{&value_type<T>, Values::kSingle, type_signature<T>()};
 /// One value of each member.
 template <class T>
-Values single() {
-  return {&value_type<T>};
+const Values& single() {
+  return single_values<T>;
 }
-/// An array of each member.
+/// An array of each member: those of different sizes differ.
 template <class T>
 Values array(std::size_t size_bytes) {
-  return {&value_type<T>, size_bytes};
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  return {&value_type<T>, size_bytes,
+          type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U)};
 }
 /// Copies the results of an operation on small arrays into place, one after the other.
 void copy_results(std::span<const Block> results, std::span<std::byte> place);
