@@ -126,7 +126,8 @@ TEST(Semaphore, ReleasedBySeveral_LetsSoManyGoInOrder) {
     std::ranges::sort(got);
     std::ranges::sort(arrived);
     EXPECT_EQ(got, arrived);
-    EXPECT_TRUE(semaphore.try_acquire());
+    for (int left = 5; left > 0; --left) EXPECT_TRUE(semaphore.try_acquire()) << left;
+    EXPECT_FALSE(semaphore.try_acquire()) << "those that were handed over are not free";
   });
 }
 
