@@ -598,6 +598,21 @@ TEST(Options, SimCheck_FindsWhatElseDecides) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the same seed gave two runs"));
 }
 
+// They came by links of the same process, in whose full windows senders wait.
+TEST(SimulatedWorld, ThatIsGivenUp_WhileMessagesWait_EndsWithItsReport) {
+  testing::internal::CaptureStderr();
+  const auto late = [](World& world) {
+    if (world.rank() == 1) shoal::sleep_for(std::chrono::seconds(10));
+    const auto message = world.make_am([](std::span<const int>) {});
+    for (int i = 0; i < 1000; ++i) message.send(Rank(1), std::vector<int>(100));
+  };
+  EXPECT_EQ(run_with({"--sim", "--sim-limit", "1ms", "--ranks", "2", "--ranks-per-process", "2",
+                      "--window-bytes", "8192", "--packet-bytes", "512"},
+                     late),
+            1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("--sim-limit"));
+}
+
 TEST(Options, RanksThatDoNotFillTheProcesses_AreRefused) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_with({"--sim", "--ranks", "3", "--ranks-per-process", "2"}, storm), 1);
