@@ -127,6 +127,15 @@ void wait_forgotten(World& world) {
   if (world.rank() == 1) events.submit({{Rank(0), "order"}}, [] {}, {.name = "deliver"});
 }
 
+void wait_forgotten_under_way(World& world) {  // a barrier does not wait for events
+  Events events(world, "ring");
+  const Rank next((world.rank().value() + 1) % world.size());
+  events.submit({{shoal::any, "token"}}, [&] { events.fire(next, "token"); },
+                {.name = "pass on", .persistent = true});
+  events.fire(shoal::self, "token");
+  world.barrier();
+}
+
 void lost_between_two(World& world) {
   Events events(world, "shared");
   if (world.rank() != 1) return world.wait();
@@ -304,6 +313,7 @@ int main(int argc, char** argv) {
                    {"function_empty", function_empty},
                    {"address_to_another_rank", address_to_another_rank},
                    {"wait_forgotten", wait_forgotten},
+                   {"wait_forgotten_under_way", wait_forgotten_under_way},
                    {"lost_between_two", lost_between_two},
                    {"task_throws", task_throws},
                    {"names_differ", names_differ},

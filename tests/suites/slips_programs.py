@@ -190,6 +190,7 @@ EVENTS = {
     "wait_forgotten": FORGOTTEN + [
         "rank 1: the main function failed: events 'orders' ended before its work was done",
         "deliver has 0 of 1 events and waits for \"order\" from rank 0"],
+    "wait_forgotten_under_way": ["events 'ring'"],  # by the rank that ends first, or a late event
     "lost_between_two": STUCK + [
         "rank 1: events 'shared': second (persistent) has 1 of 2 events and waits for \"a\" from "
         "rank 1; another persistent task holds what it lacks"],
