@@ -120,8 +120,8 @@ class Batch {
     return &message;
   }
 
-  /// Takes all messages that next() would return, and keeps them where they are. The sender's
-  /// window counts them as consumed. **Precondition**: left() > 1, and they are not dropped.
+  /// Takes all messages that next() would return, and keeps them where they are. They are in the
+  /// sender's window until their packet is released, or disowned. Only of a receiver's batch.
   [[nodiscard]] KeptRun keep();
 
   // --- the messenger's
