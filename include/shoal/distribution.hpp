@@ -10,13 +10,12 @@
 
 namespace shoal {
 
-/// Owner and place of each of `size` elements; the same on all ranks, and computed without
-/// messages.
+/// Owner and place of each of `size` elements. The same on all ranks; computed without messages.
 class Distribution {
  public:
-  /// Consecutive elements on each rank: the same number on each, or one more on the first ranks.
+  /// Consecutive elements on each rank, as many on each, or one more on the first ranks.
   [[nodiscard]] static Distribution balanced(std::size_t size, int ranks);
-  /// Blocks of `block` consecutive elements, distributed to the ranks round robin.
+  /// Blocks of `block` consecutive elements, dealt to the ranks in turn.
   [[nodiscard]] static Distribution block_cyclic(std::size_t size, int ranks, std::size_t block);
   /// `owners[i]` owns element i. **Cost**: memory for each element on each rank.
   [[nodiscard]] static Distribution arbitrary(std::vector<Rank> owners, int ranks);
@@ -25,17 +24,14 @@ class Distribution {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Number of ranks.
   [[nodiscard]] int ranks() const { return ranks_; }
-  /// Returns the rank that owns an element. **Errors**: CheckError for an element that does not
-  /// exist.
+  /// Rank of an element. **Errors**, also of the calls below: CheckError for an element or a rank
+  /// that does not exist.
   [[nodiscard]] Rank owner(std::size_t index) const;
-  /// Returns the position of an element among those of its owner, which are in the order of their
-  /// indices. **Errors**: CheckError for an element that does not exist.
+  /// Place among the elements of its owner, which are in the order of their indices.
   [[nodiscard]] std::size_t place(std::size_t index) const;
-  /// Returns the number of elements of a rank. **Errors**: CheckError for a rank that does not
-  /// exist.
+  /// Number of elements of a rank.
   [[nodiscard]] std::size_t count(Rank rank) const;
-  /// Returns the index of the element at position `place` of `rank`: the inverse of owner() and
-  /// place(). **Errors**: CheckError for a rank or an element that does not exist.
+  /// Index of an element of a rank: the inverse of owner() and place().
   [[nodiscard]] std::size_t index(Rank rank, std::size_t place) const;
 
  private:

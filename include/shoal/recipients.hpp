@@ -46,9 +46,11 @@ class Recipients {
   Recipients(const List& ranks,  // NOLINT(google-explicit-constructor): as a list
              const MulticastTree& tree = {}, std::vector<int> priorities = {})
       : tree_(tree), priorities_(std::move(priorities)) {
-    using Index = decltype(ranks.size());
-    ranks_.reserve(static_cast<std::size_t>(ranks.size()));
-    for (Index i = 0; i < ranks.size(); ++i) ranks_.push_back(ranks[i]);
+    if constexpr (requires { ranks.list(); }) {
+      ranks_ = ranks.list();
+    } else {
+      ranks_.assign(ranks.begin(), ranks.end());
+    }
   }
 
   /// Makes the multicast urgent: it travels in the urgent lane, see ActiveMessage::send_urgent().
@@ -81,6 +83,7 @@ struct RankRun {
   std::int32_t first = 0;
   std::int32_t stride = 1;
   std::uint32_t count = 0;
+  bool operator==(const RankRun&) const = default;
 };
 
 /// Returns the ranks in as few runs as a single pass finds.

@@ -2,45 +2,36 @@
 
 #include <shoal/detail/base/check.hpp>
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "am/rank_map_table.hpp"
 
 namespace shoal {
 
-RankSet::RankSet(const std::vector<Rank>& ranks) : count_(static_cast<int>(ranks.size())) {
-  if (ranks.empty()) return;
-  first_ = ranks.front().value();
-  stride_ = ranks.size() > 1 ? ranks[1].value() - first_ : 1;
-  for (int i = 0; i < count_; ++i) {
-    const Rank rank = ranks[static_cast<std::size_t>(i)];
-    list_.push_back(rank.value());
-  }
-  for (int i = 0; i < count_; ++i) {
-    if (list_[static_cast<std::size_t>(i)] != first_ + i * stride_) return;
-  }
-  list_.clear();
+RankSet::RankSet(const std::vector<Rank>& ranks)
+    : count_(static_cast<int>(ranks.size())), runs_(messaging::compress(ranks)) {}
+
+RankSet::RankSet(Rank first, int count, int stride) : count_(count) {
+  if (count < 1) return;
+  runs_.push_back({first.value(), count == 1 ? 1 : stride, static_cast<std::uint32_t>(count)});
 }
 
 Rank RankSet::operator[](int index) const {
   SHOAL_CHECK(index >= 0 && index < count_, "there are {} ranks, and none with the index {}",
               count_, index);
-  return Rank(list_.empty() ? first_ + index * stride_ : list_[static_cast<std::size_t>(index)]);
+  auto run = runs_.begin();
+  for (; index >= static_cast<int>(run->count); ++run) index -= static_cast<int>(run->count);
+  return Rank(run->first + run->stride * index);
 }
 
 messaging::SharedRankMap RankSet::map(const messaging::SharedRankMap& outer, int outer_size,
                                       messaging::RankMapTable& table) const {
   SHOAL_CHECK(count_ > 0, "a team of no ranks");
-  if (!list_.empty()) {
-    std::vector<Rank> ranks;
-    ranks.reserve(list_.size());
-    for (const int rank : list_) ranks.emplace_back(rank);
-    return table.list(outer, outer_size, ranks);
-  }
-  const int first = first_;
+  if (runs_.size() > 1) return table.list(outer, outer_size, list());
+  const int first = runs_.front().first;
   const int count = count_;
-  const int stride = stride_;
+  const int stride = runs_.front().stride;
   SHOAL_CHECK(count == 1 || stride != 0, "rank {} is twice among the ranks of a team", first);
   for (const int rank : {first, first + (count - 1) * stride}) {
     SHOAL_CHECK(rank >= 0 && rank < outer_size,

@@ -54,6 +54,7 @@ void note_member(Team& team, int value) {
 TEST(Team, Launch_RunsOnItsMembers_WhichItsCallerNeedNotBe) {
   const std::vector<RankSet> sets{
       {Rank(4), Rank(0), Rank(3)},
+      {Rank(0), Rank(1), Rank(4), Rank(2)},
       RankSet::range(Rank(4), 3, -2),
       RankSet::where(5, [](Rank rank) { return rank > 0; }),
       {Rank(2)},

@@ -4,6 +4,7 @@
 #include <shoal/archive.hpp>
 #include <shoal/detail/am/rank_map.hpp>
 #include <shoal/rank.hpp>
+#include <shoal/recipients.hpp>
 
 #include <concepts>
 #include <initializer_list>
@@ -15,8 +16,8 @@ class RankMapTable;
 
 namespace shoal {
 
-/// Ranks of a team, in an order; travels in messages. An arithmetic progression takes no more
-/// memory than one rank.
+/// Ranks of a team, in an order; travels in messages, as recipients of multicasts do: an arithmetic
+/// progression takes no more memory than one rank.
 class RankSet {
  public:
   RankSet() = default;
@@ -27,7 +28,7 @@ class RankSet {
 
   /// first, first + stride, ...
   [[nodiscard]] static RankSet range(Rank first, int count, int stride = 1) {
-    return {first.value(), count, stride};
+    return {first, count, stride};
   }
   /// The ranks among 0 to size - 1 for which `holds(rank)`.
   template <std::predicate<Rank> F>
@@ -43,6 +44,8 @@ class RankSet {
   [[nodiscard]] int size() const { return count_; }
   /// 0 <= index < size().
   [[nodiscard]] Rank operator[](int index) const;
+  /// All of them.
+  [[nodiscard]] std::vector<Rank> list() const { return messaging::expand(runs_); }
   [[nodiscard]] bool operator==(const RankSet&) const = default;
 
   /// Map of a team with these members on ranks of `outer`, of which there are `outer_size`.
@@ -54,16 +57,14 @@ class RankSet {
   /// Lets sets of ranks travel in messages.
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(first_, count_, stride_, list_);
+    archive(count_, runs_);
   }
 
  private:
-  RankSet(int first, int count, int stride) : first_(first), count_(count), stride_(stride) {}
+  RankSet(Rank first, int count, int stride);
 
-  int first_ = 0;
   int count_ = 0;
-  int stride_ = 1;
-  std::vector<int> list_;  // empty: the progression
+  std::vector<messaging::RankRun> runs_;
 };
 
 }  // namespace shoal
