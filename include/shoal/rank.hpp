@@ -29,8 +29,6 @@ class StrongId {
 using Rank = detail::StrongId<struct RankTag>;
 /// Number of a worker, which runs tasks of its rank: 0 <= worker < world.worker_count().
 using WorkerId = detail::StrongId<struct WorkerTag>;
-/// Index of a handler in the static table, or of an instance handler on its World.
-using HandlerId = detail::StrongId<struct HandlerTag>;
 
 }  // namespace shoal
 

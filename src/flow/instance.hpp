@@ -64,7 +64,6 @@ class alignas(64) Instance {
 
   /// For the holder of an exclusive access.
   [[nodiscard]] void* object();
-  [[nodiscard]] void* object_if_made() const { return object_; }
 
   // Objects of accesses that do not share one: partial values of reductions, scratch memory.
   [[nodiscard]] void* take_spare(bool& is_new);

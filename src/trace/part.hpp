@@ -39,7 +39,6 @@ class Part {
   [[nodiscard]] const std::vector<std::uint64_t>& detail_chunks() const { return details_; }
   /// Description of damage; empty without damage.
   [[nodiscard]] const std::string& damage() const { return damage_; }
-  void set_damage(std::string damage) { damage_ = std::move(damage); }
 
   /// Forgets the table of names, once it has been merged.
   void drop_names() { names_ = {}; }
