@@ -18,14 +18,16 @@ class Transport {
         options_(options),
         observer_(observer),
         memory_(world, {.name = "cross sections"}),
-        sections_(memory_, options.points * static_cast<std::size_t>(options.bands),
-                  shoal::VectorDistribution::block_cyclic(options.points)),
+        sections_(memory_, shoal::Distribution::block_cyclic(
+                               options.points * static_cast<std::size_t>(options.bands),
+                               world.size(), options.points)),
         tally_(memory_.collective_allocate<std::uint64_t>(4).on(shoal::Rank(0))),
         particles_(particles_of(options, world.rank().value(), world.size())) {
     for (int band = 0; band < options.bands; ++band) {
       if (sections_.owner(first_of(band)) != world.rank()) continue;
+      const std::size_t first = sections_.distribution().place(first_of(band));
       for (std::size_t i = 0; i < options.points; ++i) {
-        sections_.local()[sections_.local_index(first_of(band) + i)] = absorption_at(band, i);
+        sections_.local()[first + i] = absorption_at(band, i);
       }
     }
     world.barrier();

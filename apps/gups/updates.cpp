@@ -29,7 +29,8 @@ class Table {
                                       (std::size_t{1} << 20U)}),
         words_(memory_, std::size_t{1} << static_cast<unsigned>(options.log_size)) {
     const std::span<std::uint64_t> local = words_.local();
-    for (std::size_t i = 0; i < local.size(); ++i) local[i] = words_.index_of(world.rank(), i);
+    for (std::size_t i = 0; i < local.size(); ++i)
+      local[i] = words_.distribution().index(world.rank(), i);
     world.barrier();
   }
 
@@ -87,7 +88,7 @@ class Table {
     for (std::uint64_t i = begin; i < end; ++i) sum ^= random_number(options_.seed, i);
     const std::span<const std::uint64_t> local = words_.local();
     for (std::size_t i = 0; i < local.size(); ++i) {
-      sum ^= local[i] ^ words_.index_of(world_.rank(), i);
+      sum ^= local[i] ^ words_.distribution().index(world_.rank(), i);
     }
     return world_.allreduce(sum, std::bit_xor<>()) == 0;
   }
@@ -96,7 +97,7 @@ class Table {
     const std::span<const std::uint64_t> local = words_.local();
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < local.size(); ++i) {
-      if (local[i] != words_.index_of(world_.rank(), i)) ++wrong;
+      if (local[i] != words_.distribution().index(world_.rank(), i)) ++wrong;
     }
     return wrong;
   }

@@ -15,7 +15,7 @@ constexpr std::size_t kCount = 1000;  // elements of each rank
 
 /// A histogram of all ranks' values: each bin is on some rank, and any rank adds to it.
 bool histogram(shoal::World& world, shoal::GlobalMemory& memory) {
-  shoal::GlobalVector<int> bins(memory, 10, shoal::VectorDistribution::cyclic());
+  shoal::GlobalVector<int> bins(memory, shoal::Distribution::cyclic(10, world.size()));
   world.barrier();  // every rank has its bins
   // [add]
   for (std::size_t i = 0; i < kCount; ++i) memory.add_async(bins[i % 10], 1);

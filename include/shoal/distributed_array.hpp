@@ -137,13 +137,8 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   template <class Run>
   void for_runs(std::size_t first, std::size_t count, Run run) const {
     for (std::size_t at = 0; at < count;) {
-      const auto [owner, place] = where(first + at);
-      std::size_t length = 1;
-      while (at + length < count) {
-        const Where next = where(first + at + length);
-        if (next.owner != owner || next.place != place + length) break;
-        ++length;
-      }
+      const auto [owner, place] = distribution_.locate(first + at);
+      const std::size_t length = std::min(count - at, distribution_.run(first + at));
       run(owner, place, at, length);
       at += length;
     }

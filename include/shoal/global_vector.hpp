@@ -1,6 +1,7 @@
 #pragma once
 // Vectors whose elements are spread over the global heaps of a team.
 
+#include <shoal/distribution.hpp>
 #include <shoal/global_memory.hpp>
 
 #include <algorithm>
@@ -13,17 +14,24 @@
 
 namespace shoal {
 
-/// Distribution of the elements 0 to count - 1 to the ranks: in blocks of `block` elements, round
-/// robin. Blocked: one block for each rank. Cyclic: blocks of one element.
+/// A Distribution of shoal 0.1, without the numbers of elements and ranks.
 struct VectorDistribution {
   std::size_t block = 0;  // 0: blocked
 
-  /// One block for each rank.
-  [[nodiscard]] static VectorDistribution blocked() { return {0}; }
-  /// Blocks of one element.
-  [[nodiscard]] static VectorDistribution cyclic() { return {1}; }
-  /// Blocks of `block` elements.
-  [[nodiscard]] static VectorDistribution block_cyclic(std::size_t block) { return {block}; }
+  /// Distribution::blocked().
+  [[deprecated("use Distribution::blocked()")]] static VectorDistribution blocked() { return {0}; }
+  /// Distribution::cyclic().
+  [[deprecated("use Distribution::cyclic()")]] static VectorDistribution cyclic() { return {1}; }
+  /// Distribution::block_cyclic().
+  [[deprecated("use Distribution::block_cyclic()")]] static VectorDistribution block_cyclic(
+      std::size_t block) {
+    return {block};
+  }
+  /// The same for so many elements and ranks.
+  [[nodiscard]] Distribution over(std::size_t size, int ranks) const {
+    return block == 0 ? Distribution::blocked(size, ranks)
+                      : Distribution::block_cyclic(size, ranks, block);
+  }
 };
 
 /// A co-array: memory at the same offset of every rank's heap, so that the address of any element
@@ -41,54 +49,54 @@ class GlobalVector {
                 "copyable");
 
  public:
-  /// Allocates `count` elements.
-  GlobalVector(GlobalMemory& memory, std::size_t count,
-               VectorDistribution distribution = VectorDistribution::blocked(),
+  /// Allocates the elements of a distribution over the ranks of the memory.
+  GlobalVector(GlobalMemory& memory, Distribution distribution,
                const std::source_location& place = std::source_location::current())
       : memory_(memory),
-        count_(count),
-        ranks_(static_cast<std::size_t>(memory.size())),
-        block_(distribution.block != 0 ? distribution.block
-                                       : std::max<std::size_t>(1, (count + ranks_ - 1) / ranks_)),
-        each_((count + block_ * ranks_ - 1) / (block_ * ranks_) * block_),
+        distribution_(checked(memory, std::move(distribution))),
+        each_(distribution_.count_max()),
         begin_(memory.collective_allocate<T>(std::max<std::size_t>(1, each_), place)) {}
+  /// Allocates `count` elements, blocked.
+  GlobalVector(GlobalMemory& memory, std::size_t count,
+               const std::source_location& place = std::source_location::current())
+      : GlobalVector(memory, Distribution::blocked(count, memory.size()), place) {}
+  /// As in shoal 0.1.
+  GlobalVector(GlobalMemory& memory, std::size_t count, const VectorDistribution& distribution,
+               const std::source_location& place = std::source_location::current())
+      : GlobalVector(memory, distribution.over(count, memory.size()), place) {}
   ~GlobalVector() { memory_.collective_free(begin_); }
   GlobalVector(const GlobalVector&) = delete;
   GlobalVector& operator=(const GlobalVector&) = delete;
 
   /// Number of elements.
-  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] std::size_t size() const { return distribution_.size(); }
+  /// Owners and places of the elements.
+  [[nodiscard]] const Distribution& distribution() const { return distribution_; }
   /// Memory of the elements.
   [[nodiscard]] GlobalMemory& memory() const { return memory_; }
-  /// Returns the rank that has element `i`. local_index() returns its place there; index_of() is
-  /// the inverse of both.
-  [[nodiscard]] Rank owner(std::size_t i) const {
-    return Rank(static_cast<int>(i / block_ % ranks_));
+  /// Returns the rank that has element `i`.
+  [[nodiscard]] Rank owner(std::size_t i) const { return distribution_.owner(i); }
+  /// Distribution::place(), index() and count().
+  [[deprecated("use distribution().place()"), nodiscard]] std::size_t local_index(
+      std::size_t i) const {
+    return distribution_.place(i);
   }
-  /// Place of element `i` on its owner.
-  [[nodiscard]] std::size_t local_index(std::size_t i) const {
-    return i / (block_ * ranks_) * block_ + i % block_;
+  [[deprecated("use distribution().index()"), nodiscard]] std::size_t index_of(
+      Rank rank, std::size_t place) const {
+    return distribution_.index(rank, place);
   }
-  /// Number of the element at place `local` of `rank`.
-  [[nodiscard]] std::size_t index_of(Rank rank, std::size_t local) const {
-    return (local / block_ * ranks_ + static_cast<std::size_t>(rank.value())) * block_ +
-           local % block_;
-  }
-  /// Number of elements that a rank has.
-  [[nodiscard]] std::size_t local_size(Rank rank) const {
-    const std::size_t whole = count_ / (block_ * ranks_);
-    const std::size_t rest = count_ - whole * block_ * ranks_;
-    const std::size_t before = static_cast<std::size_t>(rank.value()) * block_;
-    return whole * block_ + (rest > before ? std::min(block_, rest - before) : 0);
+  [[deprecated("use distribution().count()"), nodiscard]] std::size_t local_size(Rank rank) const {
+    return distribution_.count(rank);
   }
   /// Returns the number of elements that each rank has room for, all of which at() reaches.
   [[nodiscard]] std::size_t capacity() const { return each_; }
 
   /// Returns the address of element `i`. **Errors**: CheckError for an index of size() or more.
   [[nodiscard]] GlobalPtr<T> operator[](std::size_t i) const {
-    if (i >= count_) [[unlikely]]
+    if (i >= size()) [[unlikely]]
       refuse_element(i);
-    return at(owner(i), local_index(i));
+    const auto [owner, place] = distribution_.locate(i);
+    return at(owner, place);
   }
   /// Returns the address of the place `local` on a rank.
   [[nodiscard]] GlobalPtr<T> at(Rank rank, std::size_t local) const {
@@ -96,7 +104,7 @@ class GlobalVector {
   }
   /// Returns the elements of this rank, in its memory.
   [[nodiscard]] std::span<T> local() const {
-    return {memory_.local(begin_), local_size(memory_.rank())};
+    return {memory_.local(begin_), distribution_.count(memory_.rank())};
   }
 
   /// Value of element `i`.
@@ -123,24 +131,29 @@ class GlobalVector {
 
  private:
   [[noreturn]] void refuse_element(std::size_t i) const {
-    detail::refuse_element("memory '" + memory_.name() + "': vector", i, memory_.rank(), count_);
+    detail::refuse_element("memory '" + memory_.name() + "': vector", i, memory_.rank(), size());
+  }
+  static Distribution checked(const GlobalMemory& memory, Distribution distribution) {
+    SHOAL_CHECK(distribution.ranks() == memory.size(),
+                "memory '{}' has {} ranks, and the elements of its vector are on {}: give the "
+                "Distribution the size() of the memory",
+                memory.name(), memory.size(), distribution.ranks());
+    return distribution;
   }
   template <class F>
   void for_pieces(std::size_t first, std::size_t count, F f) const {
-    if (first > count_ || count > count_ - first) [[unlikely]]
+    if (first > size() || count > size() - first) [[unlikely]]
       refuse_element(first + count - 1);
     for (std::size_t done = 0; done < count;) {
       const std::size_t i = first + done;
-      const std::size_t piece = std::min(count - done, block_ - i % block_);
+      const std::size_t piece = std::min(count - done, distribution_.run(i));
       f((*this)[i], done, piece);
       done += piece;
     }
   }
 
   GlobalMemory& memory_;
-  const std::size_t count_;
-  const std::size_t ranks_;
-  const std::size_t block_;
+  const Distribution distribution_;
   const std::size_t each_;  // room on each rank
   const GlobalPtr<T> begin_;
 };

@@ -7,8 +7,19 @@
 
 namespace shoal {
 
+Distribution::Distribution(Kind kind, std::size_t size, int ranks)
+    : size_(size), ranks_(static_cast<std::size_t>(ranks)), kind_(kind) {
+  SHOAL_CHECK(ranks > 0, "a distribution over {} ranks: there is at least one", ranks);
+}
+
 Distribution Distribution::balanced(std::size_t size, int ranks) {
   return {Kind::balanced, size, ranks};
+}
+
+Distribution Distribution::blocked(std::size_t size, int ranks) {
+  Distribution made(Kind::block_cyclic, size, ranks);
+  made.block_ = std::max<std::size_t>(1, (size + made.ranks_ - 1) / made.ranks_);
+  return made;
 }
 
 Distribution Distribution::block_cyclic(std::size_t size, int ranks, std::size_t block) {
@@ -21,62 +32,54 @@ Distribution Distribution::block_cyclic(std::size_t size, int ranks, std::size_t
 Distribution Distribution::arbitrary(std::vector<Rank> owners, int ranks) {
   auto lists = std::make_shared<Lists>();
   Distribution made(Kind::arbitrary, owners.size(), ranks);
-  lists->owned.resize(static_cast<std::size_t>(ranks));
+  lists->owned.resize(made.ranks_);
   for (std::size_t i = 0; i < owners.size(); ++i) {
     made.check(owners[i]);
     auto& owned = lists->owned[static_cast<std::size_t>(owners[i].value())];
-    lists->places.push_back(owned.size());
+    lists->locations.push_back({owners[i], owned.size()});
     owned.push_back(i);
   }
-  lists->owners = std::move(owners);
   made.lists_ = std::move(lists);
   return made;
 }
 
-void Distribution::check(std::size_t index) const {
-  SHOAL_CHECK(index < size_, "there is no element {}: there are {}", index, size_);
+void Distribution::refuse(std::size_t index) const {
+  throw CheckError(detail::format_text("there is no element {}: there are {}", index, size_));
 }
 
 void Distribution::check(Rank rank) const {
-  SHOAL_CHECK(rank >= 0 && rank < ranks_, "there is no rank {}: the elements are on ranks 0 to {}",
-              rank.value(), ranks_ - 1);
+  SHOAL_CHECK(rank >= 0 && rank < ranks(), "there is no rank {}: the elements are on ranks 0 to {}",
+              rank.value(), ranks() - 1);
 }
 
-std::size_t Distribution::first(int rank) const {
-  const auto ranks = static_cast<std::size_t>(ranks_);
-  const auto before = static_cast<std::size_t>(rank);
-  return before * (size_ / ranks) + std::min(before, size_ % ranks);
+std::size_t Distribution::first(std::size_t rank) const {
+  return rank * (size_ / ranks_) + std::min(rank, size_ % ranks_);
 }
 
-Rank Distribution::owner(std::size_t index) const {
-  check(index);
-  if (kind_ == Kind::arbitrary) return lists_->owners[index];
-  const auto ranks = static_cast<std::size_t>(ranks_);
-  if (kind_ == Kind::block_cyclic) return Rank(static_cast<int>(index / block_ % ranks));
-  const std::size_t least = size_ / ranks;
-  const std::size_t larger = size_ % ranks * (least + 1);  // elements of ranks with one more
+Distribution::Location Distribution::locate_otherwise(std::size_t index) const {
+  if (kind_ == Kind::arbitrary) return lists_->locations[index];
+  const std::size_t least = size_ / ranks_;
+  const std::size_t larger = size_ % ranks_ * (least + 1);  // elements of ranks with one more
   const std::size_t rank =
-      index < larger ? index / (least + 1) : size_ % ranks + (index - larger) / least;
-  return Rank(static_cast<int>(rank));
-}
-
-std::size_t Distribution::place(std::size_t index) const {
-  check(index);
-  if (kind_ == Kind::arbitrary) return lists_->places[index];
-  if (kind_ == Kind::balanced) return index - first(owner(index).value());
-  const std::size_t round = index / (block_ * static_cast<std::size_t>(ranks_));
-  return round * block_ + index % block_;
+      index < larger ? index / (least + 1) : size_ % ranks_ + (index - larger) / least;
+  return {Rank(static_cast<int>(rank)), index - first(rank)};
 }
 
 std::size_t Distribution::count(Rank rank) const {
   check(rank);
   const auto number = static_cast<std::size_t>(rank.value());
   if (kind_ == Kind::arbitrary) return lists_->owned[number].size();
-  if (kind_ == Kind::balanced) return first(rank.value() + 1) - first(rank.value());
-  const std::size_t round = block_ * static_cast<std::size_t>(ranks_);
+  if (kind_ == Kind::balanced) return first(number + 1) - first(number);
+  const std::size_t round = block_ * ranks_;
   const std::size_t rest = size_ % round;
   const std::size_t before = number * block_;
   return size_ / round * block_ + (rest > before ? std::min(rest - before, block_) : 0);
+}
+
+std::size_t Distribution::count_max() const {
+  std::size_t most = 0;
+  for (int rank = 0; rank < ranks(); ++rank) most = std::max(most, count(Rank(rank)));
+  return most;
 }
 
 std::size_t Distribution::index(Rank rank, std::size_t place) const {
@@ -84,9 +87,19 @@ std::size_t Distribution::index(Rank rank, std::size_t place) const {
               place, count(rank));
   const auto number = static_cast<std::size_t>(rank.value());
   if (kind_ == Kind::arbitrary) return lists_->owned[number][place];
-  if (kind_ == Kind::balanced) return first(rank.value()) + place;
-  return place / block_ * block_ * static_cast<std::size_t>(ranks_) + number * block_ +
-         place % block_;
+  if (kind_ == Kind::balanced) return first(number) + place;
+  return (place / block_ * ranks_ + number) * block_ + place % block_;
+}
+
+std::size_t Distribution::run(std::size_t index) const {
+  const Location here = locate(index);
+  if (kind_ == Kind::block_cyclic) return std::min(block_ - index % block_, size_ - index);
+  std::size_t count = 1;
+  if (kind_ == Kind::balanced) {
+    return first(static_cast<std::size_t>(here.owner.value()) + 1) - index;
+  }
+  while (index + count < size_ && owner(index + count) == here.owner) ++count;
+  return count;
 }
 
 }  // namespace shoal

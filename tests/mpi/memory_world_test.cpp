@@ -99,9 +99,10 @@ void many(World& world) {
   constexpr std::size_t kTasks = shoal::testing::sized(10'000, 1000);
   constexpr std::size_t kMib = 400;  // two pages of stack and ten requests of each task, and double
   GlobalMemory memory(world, shoal::testing::battery_options(Checks::off));
-  shoal::GlobalVector<std::uint64_t> values(memory, 1000, shoal::VectorDistribution::cyclic());
+  const auto distribution = shoal::Distribution::cyclic(1000, world.size());
+  shoal::GlobalVector<std::uint64_t> values(memory, distribution);
   for (std::size_t i = 0; i < values.local().size(); ++i) {
-    values.local()[i] = values.index_of(world.rank(), i);
+    values.local()[i] = distribution.index(world.rank(), i);
   }
   world.barrier();
   for (std::size_t t = 0; t < kTasks; ++t) {

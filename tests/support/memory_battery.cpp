@@ -30,8 +30,8 @@ struct Particle {
 void values_and_ranges(World& world, GlobalMemory& memory) {
   const int me = world.rank().value();
   const int size = world.size();
-  GlobalVector<Particle> particles(memory, static_cast<std::size_t>(size * 7),
-                                   VectorDistribution::cyclic());
+  GlobalVector<Particle> particles(memory,
+                                   Distribution::cyclic(static_cast<std::size_t>(size * 7), size));
   world.barrier();
   for (int i = 0; i < 7; ++i) {
     const int id = i * size + (me + i) % size;  // by whom, differs
@@ -90,8 +90,9 @@ void values_and_ranges(World& world, GlobalMemory& memory) {
 
 void gather_and_scatter(World& world, GlobalMemory& memory) {
   const int size = world.size();
-  GlobalVector<double> values(memory, static_cast<std::size_t>(size) * 100,
-                              VectorDistribution::block_cyclic(3));
+  const auto distribution =
+      Distribution::block_cyclic(static_cast<std::size_t>(size) * 100, size, 3);
+  GlobalVector<double> values(memory, distribution);
   world.barrier();
   std::vector<GlobalPtr<double>> places;
   std::vector<double> mine;
@@ -124,10 +125,40 @@ void gather_and_scatter(World& world, GlobalMemory& memory) {
     memory.gather(std::vector{values[2], values[1]}, two);
     must(two == std::array{-2.0, -1.0} && memory.get(values[0]) == 9.0, "scattered arrays");
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    must(values.index_of(values.owner(i), values.local_index(i)) == i, "an index");
-  }
   world.barrier();
+}
+
+/// Vectors whose elements are spread in all ways, written and read in pieces.
+void distributions(World& world, GlobalMemory& memory) {
+  const int size = world.size();
+  const std::size_t count = 2 * static_cast<std::size_t>(size) + 1;
+  std::vector<Rank> owners;
+  for (std::size_t i = 0; i < count; ++i) owners.emplace_back(static_cast<int>(i / 2 * 7) % size);
+  for (const Distribution& distribution :
+       {Distribution::balanced(count, size), Distribution::blocked(count, size),
+        Distribution::cyclic(count, size), Distribution::block_cyclic(count, size, 2),
+        Distribution::arbitrary(owners, size)}) {
+    GlobalVector<std::size_t> values(memory, distribution);
+    world.barrier();
+    for (std::size_t place = 0; place < values.local().size(); ++place) {
+      values.local()[place] = distribution.index(world.rank(), place);
+    }
+    world.barrier();
+    std::vector<std::size_t> all(count - 1);
+    values.get(1, std::span(all));
+    for (std::size_t i = 1; i < count; ++i) {
+      must(all[i - 1] == i, "an element by its index");
+    }
+    world.barrier();
+    for (std::size_t& value : all) value *= 10;
+    if (world.rank() == size - 1) values.put(1, std::span<const std::size_t>(all));
+    memory.quiet();
+    world.barrier();
+    for (std::size_t place = 0; place < values.local().size(); ++place) {
+      must(values.local()[place] == 10 * distribution.index(world.rank(), place), "an element put");
+    }
+    world.barrier();
+  }
 }
 
 /// All ranks update the same words at random, many at a time.
@@ -135,8 +166,9 @@ template <class T>
 void updates_of_many(World& world, GlobalMemory& memory) {
   constexpr int kRounds = 3;
   const auto size = static_cast<std::size_t>(world.size());
-  GlobalVector<T> sums(memory, size * 50, VectorDistribution::cyclic());
-  GlobalVector<std::uint32_t> bits(memory, size * 50, VectorDistribution::cyclic());
+  const auto distribution = Distribution::cyclic(size * 50, world.size());
+  GlobalVector<T> sums(memory, distribution);
+  GlobalVector<std::uint32_t> bits(memory, distribution);
   world.barrier();
   std::vector<GlobalPtr<T>> places;
   std::vector<GlobalPtr<std::uint32_t>> words;
@@ -559,6 +591,7 @@ void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   GlobalMemory memory(world, battery_options(checks));
   values_and_ranges(world, memory);
   gather_and_scatter(world, memory);
+  distributions(world, memory);
   updates_of_many<std::int64_t>(world, memory);
   updates_of_many<double>(world, memory);
   words(world, memory);

@@ -63,9 +63,11 @@ class MemoryProgram {
         expected_(draw(8) == 0 ? 2000 + draw(6000) : 20 + draw(300)),
         versions_(3 + draw(12)),
         counts_(4),
-        words_(memory, expected_.size(), VectorDistribution{draw(3) == 0 ? 0 : 1 + draw(9)}),
-        counters_(memory, counts_.size(), VectorDistribution::cyclic()),
-        roots_(memory, versions_.size(), VectorDistribution::cyclic()),
+        words_(memory, draw(3) == 0 ? Distribution::blocked(expected_.size(), memory.size())
+                                    : Distribution::block_cyclic(expected_.size(), memory.size(),
+                                                                 1 + draw(9))),
+        counters_(memory, Distribution::cyclic(counts_.size(), memory.size())),
+        roots_(memory, Distribution::cyclic(versions_.size(), memory.size())),
         documents_(memory, policy, "documents"),
         cached_words_(memory, std::move(policy), "words") {
     world.barrier();
@@ -158,7 +160,7 @@ class MemoryProgram {
 
   /// Pieces of the memory of one rank.
   void write_places_of(Rank rank) {
-    const std::size_t count = words_.local_size(rank);
+    const std::size_t count = words_.distribution().count(rank);
     for (std::size_t first = 0; first < count;) {
       const std::size_t length = std::min(count - first, piece());
       const std::uint64_t kind = draw(6);
@@ -169,7 +171,7 @@ class MemoryProgram {
       Words values;
       for (std::size_t i = 0; i < used; ++i) {
         if (kind == 1 && i % stride >= block) continue;
-        const std::size_t number = words_.index_of(rank, first + i);
+        const std::size_t number = words_.distribution().index(rank, first + i);
         values.push_back(expected_[number] = fresh(number));
       }
       if (mine(writer) && !values.empty()) {
@@ -254,7 +256,8 @@ class MemoryProgram {
       ++versions_[d];
       changed_.push_back(d);
       if (roots_.owner(d) == world_.rank()) {
-        *memory_.local(roots_.local()[roots_.local_index(d)]) = Document::of(d, versions_[d]);
+        *memory_.local(roots_.local()[roots_.distribution().place(d)]) =
+            Document::of(d, versions_[d]);
       }
     }
   }
@@ -345,13 +348,13 @@ class MemoryProgram {
   }
   void read_strided(Rank rank, std::size_t block) {
     const std::size_t stride = block + 2;
-    const std::size_t blocks = words_.local_size(rank) / stride;
+    const std::size_t blocks = words_.distribution().count(rank) / stride;
     if (blocks == 0) return;
     Words values(blocks * block);
     memory_.get_strided(words_.at(rank, 0), std::span(values), block, stride);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::size_t local = i / block * stride + i % block;
-      must(values[i] == expected_[words_.index_of(rank, local)], "a word of a block");
+      must(values[i] == expected_[words_.distribution().index(rank, local)], "a word of a block");
     }
   }
   std::pair<std::size_t, CacheRef<Document>> read_document(std::size_t d, std::size_t how) {

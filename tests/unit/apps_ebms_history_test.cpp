@@ -161,9 +161,10 @@ TEST(EbmsHistory, OfTasksThatLastAsLongAsTheirParticles_IsTheSameWithCachedBands
   const auto run = [&](shoal::World& world, const ebms::Observer& observer) {
     shoal::GlobalMemory memory(world, {.name = "bands", .heap_bytes = 1U << 20U});
     shoal::GlobalVector<shoal::GlobalPtr<Band>> bands(
-        memory, static_cast<std::size_t>(kOptions.bands), shoal::VectorDistribution::cyclic());
+        memory,
+        shoal::Distribution::cyclic(static_cast<std::size_t>(kOptions.bands), world.size()));
     for (std::size_t i = 0; i < bands.local().size(); ++i) {
-      const auto band = static_cast<int>(bands.index_of(world.rank(), i));
+      const auto band = static_cast<int>(bands.distribution().index(world.rank(), i));
       bands.local()[i] = memory.create<Band>();
       for (std::size_t k = 0; k < kOptions.points; ++k) {
         memory.local(bands.local()[i])->push_back(ebms::absorption_at(band, k));

@@ -441,8 +441,8 @@ class Tree {
  public:
   Tree(World& world, GlobalMemory& memory, int depth)
       : memory_(memory),
-        cells_(memory, (std::size_t{2} << static_cast<unsigned>(depth)) - 1,
-               shoal::VectorDistribution::cyclic()) {
+        cells_(memory, shoal::Distribution::cyclic(
+                           (std::size_t{2} << static_cast<unsigned>(depth)) - 1, memory.size())) {
     for (std::size_t i = cells_.size(); i-- > 0;) {  // children first
       if (cells_.owner(i) == world.rank()) {
         TreeCell cell{1.0, {}};

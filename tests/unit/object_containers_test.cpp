@@ -42,12 +42,23 @@ void expect_inverse(const Distribution& distribution) {
     }
   }
   EXPECT_EQ(total, distribution.size());
+  for (std::size_t index = 0; index < distribution.size(); ++index) {
+    const std::size_t run = distribution.run(index);
+    for (std::size_t i = 0; i < run; ++i) {
+      EXPECT_EQ(distribution.owner(index + i), distribution.owner(index));
+      EXPECT_EQ(distribution.place(index + i), distribution.place(index) + i);
+    }
+    const std::size_t next = index + run;
+    EXPECT_TRUE(next == distribution.size() || distribution.ranks() == 1 ||
+                distribution.owner(next) != distribution.owner(index));
+  }
 }
 
 TEST(Distribution, OwnersAndPlacesAreInverse) {
   for (std::size_t size = 0; size < 40; ++size) {
     for (int ranks = 1; ranks < 8; ++ranks) {
       expect_inverse(Distribution::balanced(size, ranks));
+      expect_inverse(Distribution::blocked(size, ranks));
       for (std::size_t block = 1; block < 6; ++block) {
         expect_inverse(Distribution::block_cyclic(size, ranks, block));
       }

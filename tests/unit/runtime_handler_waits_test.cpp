@@ -103,11 +103,13 @@ const std::map<std::string, Call>& calls() {
       {"cache.get()", [](Things& t, Rank to) { static_cast<void>(t.cache.get(t.words.on(to))); }},
       {"cache.rget()", [](Things& t, Rank to) { static_cast<void>(t.cache.rget(t.words.on(to))); }},
       {"vector.get()",
-       [](Things& t, Rank to) { static_cast<void>(t.vector.get(t.vector.index_of(to, 0))); }},
+       [](Things& t, Rank to) {
+         static_cast<void>(t.vector.get(t.vector.distribution().index(to, 0)));
+       }},
       {"vector.get() of a range",
        [](Things& t, Rank to) {
          std::array<long, 1> here{};
-         t.vector.get(t.vector.index_of(to, 0), std::span(here));
+         t.vector.get(t.vector.distribution().index(to, 0), std::span(here));
        }},
       {"variable.get()", [](Things& t, Rank /*to*/) { static_cast<void>(t.variable.get()); }},
       {"sync() of an object",
