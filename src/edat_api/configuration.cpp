@@ -119,7 +119,7 @@ bool is_known(std::string_view key) {
 using Settings = std::map<std::string, Setting, std::less<>>;
 
 Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
-                const std::function<std::optional<std::string>(const std::string&)>& environment) {
+                FunctionRef<std::optional<std::string>(const std::string&)> environment) {
   Settings settings;
   const auto read = [&](std::string_view name, std::string_view key) {
     const auto value = environment(std::string(name));
@@ -152,7 +152,7 @@ Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
 
 Configuration read_configuration(
     std::span<const std::pair<std::string, std::string>> pairs,
-    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+    FunctionRef<std::optional<std::string>(const std::string&)> environment) {
   const Settings settings = gather(pairs, environment);
   const auto find = [&](std::string_view key) -> const Setting* {
     const auto found = settings.find(key);

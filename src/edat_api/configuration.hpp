@@ -1,7 +1,8 @@
 #pragma once
 // Meaning of EDAT's keys and environment variables for shoal.
 
-#include <functional>
+#include <shoal/detail/base/function.hpp>
+
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,6 @@ struct Configuration {
 /// **Errors**: ConfigError for a key or a value that EDAT does not know, or this library cannot do.
 Configuration read_configuration(
     std::span<const std::pair<std::string, std::string>> pairs,
-    const std::function<std::optional<std::string>(const std::string&)>& environment);
+    FunctionRef<std::optional<std::string>(const std::string&)> environment);
 
 }  // namespace shoal::edat_api

@@ -19,7 +19,7 @@ TaskThread::~TaskThread() {
   thread_.reset();
 }
 
-void TaskThread::run(const std::function<void()>& function) {
+void TaskThread::run(FunctionRef<void()> function) {
   function_ = &function;
   mine_->unpark();
   while (true) {
@@ -30,7 +30,7 @@ void TaskThread::run(const std::function<void()>& function) {
   }
 }
 
-void TaskThread::in_task(const std::function<void()>& call) {
+void TaskThread::in_task(FunctionRef<void()> call) {
   call_ = &call;
   task_->unpark();
   mine_->park(0);
@@ -52,7 +52,7 @@ void TaskThread::run_functions() {
 
 // --- all
 
-void TaskThreads::run(const std::function<void()>& function) {
+void TaskThreads::run(FunctionRef<void()> function) {
   TaskThread& thread = take();
   thread.run(function);
   const sync::Lock lock(mutex_);

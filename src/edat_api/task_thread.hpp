@@ -1,10 +1,10 @@
 #pragma once
 // Threads that run the functions of tasks written in other languages.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/env/env.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -34,9 +34,9 @@ class TaskThread {
 
   /// Runs the function on this thread. **Caller**: a task. **Blocks**: its worker, until the
   /// function returns; not while a call of it waits.
-  void run(const std::function<void()>& function);
+  void run(FunctionRef<void()> function);
   /// Lets the task make a call, which may park it and throws nothing. **Caller**: the function.
-  void in_task(const std::function<void()>& call);
+  void in_task(FunctionRef<void()> call);
   /// The one that the caller runs on; nullptr: another thread.
   static TaskThread* current();
 
@@ -45,9 +45,9 @@ class TaskThread {
 
   const std::unique_ptr<env::Parker> task_;  // on which the worker waits
   const std::unique_ptr<env::Parker> mine_;
-  const std::function<void()>* function_ = nullptr;  // nullptr while mine_ is unparked: the end
-  const std::function<void()>* call_ = nullptr;      // nullptr while task_ is unparked: it is done
-  std::optional<env::Thread> thread_;                // the last member: it uses the others
+  const FunctionRef<void()>* function_ = nullptr;  // nullptr while mine_ is unparked: the end
+  const FunctionRef<void()>* call_ = nullptr;      // nullptr while task_ is unparked: it is done
+  std::optional<env::Thread> thread_;              // the last member: it uses the others
 };
 
 /// The threads of a program: one for each function that has begun and not returned.
@@ -55,7 +55,7 @@ class TaskThreads {
  public:
   explicit TaskThreads(env::Env& env) : env_(env) {}
   /// Runs the function on the thread of the task, see TaskThread::run().
-  void run(const std::function<void()>& function);
+  void run(FunctionRef<void()> function);
 
  private:
   TaskThread& take();

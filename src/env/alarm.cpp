@@ -180,7 +180,7 @@ struct Thread::Impl {
   std::thread thread;
 };
 
-Thread::Thread(const std::string& name, const std::string& purpose, std::function<void()> function)
+Thread::Thread(const std::string& name, const std::string& purpose, Function<void()> function)
     : impl_(std::make_unique<Impl>(Impl{start_thread(name, purpose, std::move(function))})) {}
 
 Thread::~Thread() { impl_->thread.join(); }

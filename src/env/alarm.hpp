@@ -1,8 +1,9 @@
 #pragma once
 // A thread that waits for something to happen, and what wakes it: another thread, a signal, time.
 
+#include <shoal/detail/base/function.hpp>
+
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,8 +58,8 @@ class AlarmOnSignal {
 class Thread {
  public:
   /// Starts a thread. **Errors**: Error when the system refuses a thread.
-  Thread(const std::string& name, const std::string& purpose, std::function<void()> function);
-  Thread(const std::string& name, std::function<void()> function)
+  Thread(const std::string& name, const std::string& purpose, Function<void()> function);
+  Thread(const std::string& name, Function<void()> function)
       : Thread(name, name, std::move(function)) {}
   ~Thread();
   Thread(const Thread&) = delete;

@@ -1,14 +1,15 @@
 #pragma once
 // Limits that containers and batch systems set on the processor time of a process.
 
-#include <functional>
+#include <shoal/detail/base/function.hpp>
+
 #include <optional>
 #include <string>
 
 namespace shoal::env {
 
 /// Content of a file, or nothing.
-using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+using ReadFile = Function<std::optional<std::string>(const std::string& path)>;
 std::optional<std::string> read_file(const std::string& path);
 
 /// CPUs that the process may keep busy, by the smallest quota of its cgroups (cpu.max of version 2,

@@ -162,7 +162,7 @@ void sleep_for(std::uint64_t duration_ns) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(duration_ns));
 }
 
-void run_in_silent_child(const std::function<void()>& function) {
+void run_in_silent_child(FunctionRef<void()> function) {
   std::fflush(nullptr);  // or the child would write what is buffered a second time
   const pid_t child = fork();
   if (child < 0) {

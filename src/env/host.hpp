@@ -1,8 +1,9 @@
 #pragma once
 // The machine and its processes.
 
+#include <shoal/detail/base/function.hpp>
+
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -43,6 +44,6 @@ void sleep_for(std::uint64_t duration_ns);
 /// Runs `function` in a copy of this process whose output goes nowhere, and waits for its end.
 /// **Caller**: a process with one thread. **Errors**: Error when there can be no copy. The caller
 /// does not learn how it ended.
-void run_in_silent_child(const std::function<void()>& function);
+void run_in_silent_child(FunctionRef<void()> function);
 
 }  // namespace shoal::env

@@ -1,9 +1,10 @@
 #pragma once
 // Events of the machine: a readable descriptor, a signal, memory use.
 
+#include <shoal/detail/base/function.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,7 @@ class MachineWatch {
  public:
   using Id = std::uint64_t;
   /// Must not throw, nor block for long.
-  using Callback = std::function<void()>;
+  using Callback = Function<void()>;
 
   MachineWatch();
   ~MachineWatch();

@@ -15,7 +15,7 @@
 namespace shoal::env {
 
 std::thread start_thread(const std::string& name, const std::string& purpose,
-                         std::function<void()> function) {
+                         Function<void()> function) {
   try {
     return std::thread([name, purpose, run = std::move(function)] {
       name_this_thread(name);

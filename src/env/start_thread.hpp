@@ -1,7 +1,8 @@
 #pragma once
 // Threads with names.
 
-#include <functional>
+#include <shoal/detail/base/function.hpp>
+
 #include <string>
 #include <thread>
 
@@ -11,6 +12,6 @@ namespace shoal::env {
 /// text that says the `purpose`. **Errors**: Error that says the `purpose`,
 /// when the system refuses a thread.
 std::thread start_thread(const std::string& name, const std::string& purpose,
-                         std::function<void()> function);
+                         Function<void()> function);
 
 }  // namespace shoal::env

@@ -7,6 +7,7 @@
 #include "event/parcel.hpp"
 #include "event/sources.hpp"
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/term/scope.hpp>
 #include <shoal/event/events.hpp>
@@ -69,7 +70,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] Rank rank() const { return scope_.rank(); }
   [[nodiscard]] int size() const { return scope_.size(); }
   /// `who`: subject of the text of a refusal.
-  using Who = std::function<std::string()>;
+  using Who = FunctionRef<std::string()>;
   [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,
                                                const Who& who) const;
   void check_rank(Rank rank, const Who& who) const;

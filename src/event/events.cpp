@@ -1,3 +1,4 @@
+#include <shoal/detail/base/function.hpp>
 #include <shoal/event/events.hpp>
 
 #include "event/core.hpp"
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace shoal {
 
@@ -78,8 +78,8 @@ Events::Draft Events::draft_of(std::string_view name) {
 namespace {
 
 /// Function that fires the event when it is called. Refuses now an event that cannot be fired.
-std::function<void()> firing(event::Core& core, EventPeer target,
-                             const std::shared_ptr<event::Content>& content) {
+Function<void()> firing(event::Core& core, EventPeer target,
+                        const std::shared_ptr<event::Content>& content) {
   static_cast<void>(core.check_target(target, *content));
   return [&core, target, content] { core.fire(target, content); };
 }

@@ -18,6 +18,7 @@
 // again, at its place, when that instance is complete (greedy: when it begins). And waits come
 // behind all tasks in the list of a slot.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sync/list.hpp>
 
@@ -179,7 +180,7 @@ class Matcher {
   /// At most `count_max` consumers: those of the waiting_count(), then persistent ones with later
   /// instances, then those of the starved_count(). Each group in the order of submission.
   [[nodiscard]] std::vector<WaitingConsumer> waiting(std::size_t count_max) const;
-  using Visit = std::function<void(int source, const std::string& name, const Payload& payload)>;
+  using Visit = FunctionRef<void(int source, const std::string& name, const Payload& payload)>;
   /// Calls `visit` for each of the unconsumed_count(); those of one name in the order of arrival.
   void for_each_unconsumed(const Visit& visit) const;
 

@@ -88,7 +88,7 @@ bool goes_before(const Mutex* a, const Mutex* b) {
 
 }  // namespace
 
-void NamedLocks::wait_without(const std::function<void()>& wait) {
+void NamedLocks::wait_without(FunctionRef<void()> wait) {
   Held* const held = held_here(false);
   if (held == nullptr) return wait();
   std::vector<Mutex*> locks = std::exchange(held->locks, {});

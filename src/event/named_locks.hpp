@@ -1,6 +1,7 @@
 #pragma once
 // Locks that are known by their names, and that end with the task that holds them.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/sync.hpp>
 
@@ -33,7 +34,7 @@ class NamedLocks {
   /// the locks again, in the order of their names, which is the same for all callers. It also takes
   /// them again when `wait` throws, except after CancelledError: then they are lost, and to unlock
   /// them does nothing.
-  void wait_without(const std::function<void()>& wait);
+  void wait_without(FunctionRef<void()> wait);
 
  private:
   class Held;

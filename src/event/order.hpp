@@ -11,8 +11,9 @@
 
 #include "event/parcel.hpp"
 
+#include <shoal/detail/base/function.hpp>
+
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -46,7 +47,7 @@ class Inbox {
 
   /// Function that is called for each event that is due: the one that has arrived, and those that
   /// waited for it.
-  using Deliver = std::function<void(const SharedContent&)>;
+  using Deliver = FunctionRef<void(const SharedContent&)>;
   void accept(const Parcel& parcel, const Deliver& deliver);
   /// Returns the number of events that wait for earlier ones.
   [[nodiscard]] std::uint64_t held_count() const { return held_count_; }

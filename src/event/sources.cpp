@@ -76,7 +76,7 @@ class TimeSource final : public Source, private sched::Timer {
 
 class MachineSource final : public Source {
  public:
-  using Begin = std::function<env::MachineWatch::Id(env::MachineWatch&, std::function<void()>)>;
+  using Begin = Function<env::MachineWatch::Id(env::MachineWatch&, Function<void()>)>;
   MachineSource(sched::Scheduler& scheduler, std::string text, env::MachineWatch& watch,
                 Begin begin)
       : Source(scheduler, std::move(text)), watch_(watch), begin_(std::move(begin)) {}
@@ -95,7 +95,7 @@ class MachineSource final : public Source {
 }  // namespace
 
 std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string name,
-                           std::function<void()> action) {
+                           Function<void()> action) {
   source->start();  // may throw: then there is nothing to cancel
   std::uint64_t number = 0;
   {
@@ -115,14 +115,13 @@ std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string na
   return number;
 }
 
-std::uint64_t Sources::after(std::uint64_t delay_ns, std::string name,
-                             std::function<void()> action) {
+std::uint64_t Sources::after(std::uint64_t delay_ns, std::string name, Function<void()> action) {
   return add(std::make_shared<TimeSource>(scheduler_, delay_ns), std::move(name),
              std::move(action));
 }
 
 std::uint64_t Sources::watch(std::string text, std::string name, Begin begin,
-                             std::function<void()> action) {
+                             Function<void()> action) {
   SHOAL_CHECK(!scheduler_.env().is_simulated(),
               "{} cannot be watched in a simulated world: nothing happens outside of it", text);
   return add(
@@ -130,30 +129,29 @@ std::uint64_t Sources::watch(std::string text, std::string name, Begin begin,
       std::move(name), std::move(action));
 }
 
-std::uint64_t Sources::when_readable(int descriptor, std::string name,
-                                     std::function<void()> action) {
+std::uint64_t Sources::when_readable(int descriptor, std::string name, Function<void()> action) {
   return watch(
       fmt::format("descriptor {}", descriptor), std::move(name),
-      [descriptor](env::MachineWatch& machine, std::function<void()> happens) {
+      [descriptor](env::MachineWatch& machine, Function<void()> happens) {
         return machine.when_readable(descriptor, std::move(happens));
       },
       std::move(action));
 }
 
-std::uint64_t Sources::on_signal(int signal, std::string name, std::function<void()> action) {
+std::uint64_t Sources::on_signal(int signal, std::string name, Function<void()> action) {
   return watch(
       fmt::format("signal {}", signal), std::move(name),
-      [signal](env::MachineWatch& machine, std::function<void()> happens) {
+      [signal](env::MachineWatch& machine, Function<void()> happens) {
         return machine.when_signal(signal, std::move(happens));
       },
       std::move(action));
 }
 
 std::uint64_t Sources::when_memory_above(std::size_t size_bytes, std::string name,
-                                         std::function<void()> action) {
+                                         Function<void()> action) {
   return watch(
       fmt::format("memory above {} bytes", size_bytes), std::move(name),
-      [size_bytes](env::MachineWatch& machine, std::function<void()> happens) {
+      [size_bytes](env::MachineWatch& machine, Function<void()> happens) {
         return machine.when_memory_above(size_bytes, std::move(happens));
       },
       std::move(action));

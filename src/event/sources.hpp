@@ -1,13 +1,13 @@
 #pragma once
 // Sources of events without a task: time, and the machine.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -53,21 +53,20 @@ class Sources {
   explicit Sources(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
 
   /// Calls `action` in a task called `name` after `delay_ns`; returns the number for cancel().
-  std::uint64_t after(std::uint64_t delay_ns, std::string name, std::function<void()> action);
+  std::uint64_t after(std::uint64_t delay_ns, std::string name, Function<void()> action);
   // **Errors**: CheckError in simulated worlds; Error for a source that cannot be watched.
-  std::uint64_t when_readable(int descriptor, std::string name, std::function<void()> action);
-  std::uint64_t on_signal(int signal, std::string name, std::function<void()> action);
+  std::uint64_t when_readable(int descriptor, std::string name, Function<void()> action);
+  std::uint64_t on_signal(int signal, std::string name, Function<void()> action);
   std::uint64_t when_memory_above(std::size_t size_bytes, std::string name,
-                                  std::function<void()> action);
+                                  Function<void()> action);
   /// Cancels a source; returns false if its event has happened.
   bool cancel(std::uint64_t number);
 
  private:
-  using Begin = std::function<env::MachineWatch::Id(env::MachineWatch&, std::function<void()>)>;
-  std::uint64_t watch(std::string text, std::string name, Begin begin,
-                      std::function<void()> action);
+  using Begin = Function<env::MachineWatch::Id(env::MachineWatch&, Function<void()>)>;
+  std::uint64_t watch(std::string text, std::string name, Begin begin, Function<void()> action);
   std::uint64_t add(const std::shared_ptr<Source>& source, std::string name,
-                    std::function<void()> action);
+                    Function<void()> action);
 
   sched::Scheduler& scheduler_;
   env::MachineWatch machine_;

@@ -1,10 +1,10 @@
 #pragma once
 // The transport over MPI, without MPI's own header. MPI itself is loaded when a world needs it.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/transport.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,7 +80,7 @@ struct ClockTrips {
   std::vector<RoundTrip> trips;  // empty: this process is the root of the tree
 };
 /// Reads the clock of the calling process.
-using ReadClock = std::function<std::uint64_t()>;
+using ReadClock = Function<std::uint64_t()>;
 
 /// Transport over MPI: offers more than carrying packets.
 class MpiTransport : public Transport {
@@ -99,14 +99,14 @@ class MpiTransport : public Transport {
   /// `wake` is called when something was queued that only a poll() sends, while no thread polls,
   /// and when the engine failed and the next poll() would throw. Called by any thread, not under a
   /// lock of the engine; must not block. Caller: while no other thread uses the transport.
-  virtual void set_poll_waker(std::function<void()> wake) = 0;
+  virtual void set_poll_waker(Function<void()> wake) = 0;
   /// Compares the clocks along a tree with process 0 as its root, by `count` round trips for each
   /// process, or fewer (8 at least) where they take longer than 20 ms. Blocks: collective. Caller:
   /// the main thread, before the workers start or in the function of set_before_close().
   [[nodiscard]] virtual ClockTrips compare_clocks(const ReadClock& read, int count) = 0;
   /// finish() calls `function` when all processes have received everything, and it may be
   /// collective.
-  virtual void set_before_close(std::function<void()> function) = 0;
+  virtual void set_before_close(Function<void()> function) = 0;
   /// Makes engine() stop soon. Any thread; without effect when there is no engine.
   virtual void request_stop() = 0;
 };

@@ -1,7 +1,8 @@
 #pragma once
 // The variables that the process was started with, behind a seam.
 
-#include <functional>
+#include <shoal/detail/base/function.hpp>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -11,8 +12,8 @@ namespace shoal::runtime {
 
 /// Source of environment variables, so that tests do not need those of the process.
 struct Environment {
-  std::function<std::optional<std::string>(const std::string& name)> lookup;
-  std::function<std::vector<std::string>()> names;  // of all variables, in any order
+  Function<std::optional<std::string>(const std::string& name)> lookup;
+  Function<std::vector<std::string>()> names;  // of all variables, in any order
 };
 
 /// An environment of exactly these variables.

@@ -125,8 +125,8 @@ std::string describe_memory(const MemoryPlan& plan, int workers, const std::stri
   return text;
 }
 
-std::function<void(std::span<std::byte>)> buffer_binder(const env::Topology& topology,
-                                                        const BufferPlace& place) {
+Function<void(std::span<std::byte>)> buffer_binder(const env::Topology& topology,
+                                                   const BufferPlace& place) {
   if (!place.node) return {};
   // Where the system refuses, the buffer stays where it is: it is a matter of speed only.
   return [&topology, node = *place.node](std::span<std::byte> buffer) {

@@ -6,9 +6,9 @@
 #include "sched/memory_bound.hpp"
 
 #include <shoal/contention/model.hpp>
+#include <shoal/detail/base/function.hpp>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,7 +54,7 @@ struct BufferPlace {
                                           const std::string& buffers);
 
 /// Binds buffers to that place; empty: anywhere. `topology` outlives it.
-[[nodiscard]] std::function<void(std::span<std::byte>)> buffer_binder(const env::Topology& topology,
-                                                                      const BufferPlace& place);
+[[nodiscard]] Function<void(std::span<std::byte>)> buffer_binder(const env::Topology& topology,
+                                                                 const BufferPlace& place);
 
 }  // namespace shoal::runtime

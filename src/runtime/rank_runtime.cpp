@@ -17,7 +17,7 @@ namespace shoal::runtime {
 /// The SPMD main function of a rank: a task like any other, but uncounted, and bound to worker 0.
 class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
  public:
-  MainTask(RankRuntime& rank, MainFunction main_function, std::function<void()> ended)
+  MainTask(RankRuntime& rank, MainFunction main_function, Function<void()> ended)
       : rank_(rank), main_function_(std::move(main_function)), ended_(std::move(ended)) {
     worker = 0;
     bound = true;
@@ -39,7 +39,7 @@ class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
   static constexpr const char* kName = "the main function";
   RankRuntime& rank_;
   MainFunction main_function_;
-  std::function<void()> ended_;
+  Function<void()> ended_;
 };
 
 namespace {
@@ -126,7 +126,7 @@ bool RankRuntime::end_run() {
 
 bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
 
-void RankRuntime::start(const MainFunction& main_function, std::function<void()> ended) {
+void RankRuntime::start(const MainFunction& main_function, Function<void()> ended) {
   scheduler_.submit(std::make_unique<MainTask>(*this, main_function, std::move(ended)));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Everything that one rank of this process is made of.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/coll/collectives.hpp>
 #include <shoal/detail/memory/core.hpp>
 #include <shoal/detail/net/transport.hpp>
@@ -14,7 +15,6 @@
 #include "runtime/config.hpp"
 
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,7 +50,7 @@ class RankRuntime {
 
   /// Submits the main function; `ended` is called when it and all that it started have ended. The
   /// workers go on until the scheduler is stopped: they may be needed to poll for other ranks.
-  void start(const MainFunction& main_function, std::function<void()> ended);
+  void start(const MainFunction& main_function, Function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }

@@ -164,7 +164,7 @@ void StallWatch::sleep(std::uint64_t timeout_ns) {
   if (slept_ns > timeout_ns + kStoppedNs) activity_.skip(slept_ns - timeout_ns);
 }
 
-void StallWatch::wait_for(std::uint64_t ns, const std::function<bool()>& condition) {
+void StallWatch::wait_for(std::uint64_t ns, FunctionRef<bool()> condition) {
   const std::uint64_t deadline_ns = env_.now_ns() + ns;
   while (!stop_.load(std::memory_order_seq_cst) && !condition() && env_.now_ns() < deadline_ns) {
     sleep(1'000'000);

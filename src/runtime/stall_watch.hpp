@@ -5,12 +5,12 @@
 #include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -66,14 +66,14 @@ struct StallRound {
 class StallWatch {
  public:
   struct Options {
-    std::uint64_t stall_ns = 0;                     // 0: reports on the signal only
-    std::uint64_t abort_ns = 0;                     // 0: never ends the run
-    std::uint64_t answer_ns = 1'000'000'000;        // what workers have time to answer
-    std::uint64_t request_ns = 4'000'000'000;       // what other processes have
-    std::function<void(const std::string&)> write;  // takes a whole report
-    std::function<void()> on_turn;                  // called after each look, every second or so
+    std::uint64_t stall_ns = 0;                // 0: reports on the signal only
+    std::uint64_t abort_ns = 0;                // 0: never ends the run
+    std::uint64_t answer_ns = 1'000'000'000;   // what workers have time to answer
+    std::uint64_t request_ns = 4'000'000'000;  // what other processes have
+    Function<void(const std::string&)> write;  // takes a whole report
+    Function<void()> on_turn;                  // called after each look, every second or so
     /// Ends the process. The text is empty if another process has written why. Does not return.
-    std::function<void(const std::string&)> give_up;
+    Function<void(const std::string&)> give_up;
   };
 
   /// The ranks are those of this process. All outlive this. Caller: before the workers start.
@@ -106,7 +106,7 @@ class StallWatch {
   void run();
   void turn();
   void sleep(std::uint64_t timeout_ns);
-  void wait_for(std::uint64_t ns, const std::function<bool()>& condition);
+  void wait_for(std::uint64_t ns, FunctionRef<bool()> condition);
   [[nodiscard]] std::uint64_t until_next_ns() const;
   void look();
   void check_quiet();

@@ -119,7 +119,7 @@ const TrackRow& Input::track(std::uint32_t number) const {
 
 const std::string& Input::name(NameId id) const { return names_[id < names_.size() ? id : 0]; }
 
-void Input::for_each(const std::function<void(const Event&)>& each) {
+void Input::for_each(FunctionRef<void(const Event&)> each) {
   reader_.rewind();
   std::vector<Event> events;
   while (const ChunkHeader* chunk = reader_.next()) {
@@ -129,7 +129,7 @@ void Input::for_each(const std::function<void(const Event&)>& each) {
   damage_ = reader_.damage();
 }
 
-void Input::for_each_detail(const std::function<void(std::uint32_t, const Detail&)>& each) {
+void Input::for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each) {
   reader_.rewind();
   std::vector<Detail> details;
   while (const ChunkHeader* chunk = reader_.next()) {
@@ -140,7 +140,7 @@ void Input::for_each_detail(const std::function<void(std::uint32_t, const Detail
   }
 }
 
-void Input::for_each_key(const std::function<void(std::uint64_t, std::string_view)>& each) {
+void Input::for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each) {
   std::map<std::uint32_t, std::string> begun;  // by track
   for_each_detail([&](std::uint32_t track, const Detail& detail) {
     if (detail.type != Detail::Type::key) return;
@@ -154,7 +154,7 @@ void Input::for_each_key(const std::function<void(std::uint64_t, std::string_vie
   });
 }
 
-void Input::for_each_dependency(const std::function<void(std::uint64_t, std::uint64_t)>& each) {
+void Input::for_each_dependency(FunctionRef<void(std::uint64_t, std::uint64_t)> each) {
   for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
     if (detail.type != Detail::Type::depends_on) return;
     std::uint64_t other = 0;

@@ -1,6 +1,7 @@
 #pragma once
 // A trace as the tools read it: merged, or merged on the way from the parts of a run.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/trace/event.hpp>
 
 #include <nlohmann/json.hpp>
@@ -8,7 +9,6 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -58,17 +58,17 @@ class Input {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   /// Calls for each event, in the order of time.
-  void for_each(const std::function<void(const Event&)>& each);
+  void for_each(FunctionRef<void(const Event&)> each);
   /// Calls for each task that has a key, in no order.
-  void for_each_key(const std::function<void(std::uint64_t, std::string_view)>& each);
+  void for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each);
   /// Calls for each dependency: task, and the task that it needs.
-  void for_each_dependency(const std::function<void(std::uint64_t, std::uint64_t)>& each);
+  void for_each_dependency(FunctionRef<void(std::uint64_t, std::uint64_t)> each);
 
  private:
   static std::string find(const std::string& path, std::string& temporary);
   void read_tables();
   void read_tracks(const std::string& text);
-  void for_each_detail(const std::function<void(std::uint32_t, const Detail&)>& each);
+  void for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each);
 
   std::string path_;
   std::string temporary_;  // removed at the end

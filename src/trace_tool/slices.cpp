@@ -50,7 +50,7 @@ std::string slice_name(Kind kind, const std::string& name) {
 
 // Merging orders events of one moment by their track: in a simulated run a task may start before
 // the event that makes it.
-void Slices::for_each(const std::function<void(const Event&)>& each) {
+void Slices::for_each(FunctionRef<void(const Event&)> each) {
   constexpr std::size_t kMomentMax = 65536;  // bounds the memory
   std::vector<Event> moment;
   const auto flush = [&] {

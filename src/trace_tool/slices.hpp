@@ -3,8 +3,9 @@
 
 #include "trace_tool/input.hpp"
 
+#include <shoal/detail/base/function.hpp>
+
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,9 +17,8 @@ namespace shoal::trace_tool {
 class Slices {
  public:
   struct Sink {
-    std::function<void(std::uint64_t time, std::uint32_t track, Kind kind, const std::string&)>
-        begin;
-    std::function<void(std::uint64_t time, std::uint32_t track)> end;
+    Function<void(std::uint64_t time, std::uint32_t track, Kind kind, const std::string&)> begin;
+    Function<void(std::uint64_t time, std::uint32_t track)> end;
   };
 
   Slices(Input& input, Sink sink)
@@ -26,7 +26,7 @@ class Slices {
 
   /// Reads all events: of each, tells the sink first, and then `each`. At the end all slices are
   /// closed.
-  void for_each(const std::function<void(const Event&)>& each);
+  void for_each(FunctionRef<void(const Event&)> each);
 
  private:
   struct Open {

@@ -1,11 +1,11 @@
 #pragma once
 // The one place that calls MPI while a world runs.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
 
 #include <atomic>
 #include <exception>
-#include <functional>
 
 #include "net/mpi/mpi_inbox.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
@@ -40,9 +40,9 @@ class MpiEngine final : public MpiSubmissions {
 
   /// Sets the function that is called when a thread should poll. Called while no other thread uses
   /// the engine.
-  void set_waker(std::function<void()> waker) { waker_ = std::move(waker); }
+  void set_waker(Function<void()> waker) { waker_ = std::move(waker); }
   /// Sets the function that finish() calls, see MpiTransport.
-  void set_before_close(std::function<void()> function) { before_close_ = std::move(function); }
+  void set_before_close(Function<void()> function) { before_close_ = std::move(function); }
 
   /// Runs one round of all work, unless another thread does; returns whether anything happened.
   /// Throws nothing: an error is kept, and ends the engine's work. `direct`: see Transport::poll().
@@ -87,8 +87,8 @@ class MpiEngine final : public MpiSubmissions {
   MpiSession& session_;
   MpiWindow& window_;
   const MpiOptions options_;
-  std::function<void()> waker_;
-  std::function<void()> before_close_;
+  Function<void()> waker_;
+  Function<void()> before_close_;
 
   sync::MpscQueue submissions_;          // the holder of mutex_ consumes
   std::atomic<bool> polling_{false};     // see above

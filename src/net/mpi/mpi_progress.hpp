@@ -1,10 +1,10 @@
 #pragma once
 // Drives the engine on a thread of its own.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/env/env.hpp>
 
 #include <atomic>
-#include <functional>
 
 #include "net/mpi/mpi_engine.hpp"
 #include "net/mpi/mpi_rest.hpp"
@@ -26,7 +26,7 @@ class MpiProgress final : public env::Steppable {
   /// Called when the engine has work to do, or has failed. **Caller**: any thread.
   void wake();
   /// Called, on the thread that drives this, when the engine has failed.
-  void set_failure_waker(std::function<void()> waker) { failure_waker_ = std::move(waker); }
+  void set_failure_waker(Function<void()> waker) { failure_waker_ = std::move(waker); }
 
  private:
   void rest();
@@ -34,7 +34,7 @@ class MpiProgress final : public env::Steppable {
   MpiEngine& engine_;
   std::unique_ptr<env::Parker> parker_;
   MpiRest rest_;
-  std::function<void()> failure_waker_;
+  Function<void()> failure_waker_;
   // seq_cst, both: the parking thread raises parked_ and then looks for work; the others add work
   // and then look at parked_.
   std::atomic<bool> parked_{false};

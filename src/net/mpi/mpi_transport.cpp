@@ -57,7 +57,7 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
   void unlock_calls() override { engine_.unlock_calls(); }
   env::Steppable* engine() override { return progress_.get(); }
 
-  void set_poll_waker(std::function<void()> wake) override {
+  void set_poll_waker(Function<void()> wake) override {
     if (progress_ != nullptr) {
       progress_->set_failure_waker(std::move(wake));
     } else {
@@ -67,7 +67,7 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
   ClockTrips compare_clocks(const ReadClock& read, int count) override {
     return net::compare_clocks(session_, read, count);
   }
-  void set_before_close(std::function<void()> function) override {
+  void set_before_close(Function<void()> function) override {
     engine_.set_before_close(std::move(function));
   }
   void request_stop() override {

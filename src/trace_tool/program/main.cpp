@@ -1,5 +1,6 @@
 // shoal-trace: reads the traces that programs record with --trace.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/error.hpp>
 #include <shoal/version.hpp>
 
@@ -16,7 +17,6 @@
 #include <CLI/CLI.hpp>
 
 #include <exception>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -123,7 +123,7 @@ int run_merge(const Arguments& with) {
 }
 
 /// Adds the commands; each sets `chosen`.
-void add_commands(CLI::App& app, Arguments& with, std::function<int(const Arguments&)>& chosen) {
+void add_commands(CLI::App& app, Arguments& with, shoal::Function<int(const Arguments&)>& chosen) {
   app.require_subcommand(1);
   const auto add = [&](const std::string& name, const std::string& text,
                        int (*run)(const Arguments&)) {
@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
   CLI::App app("Reads traces of shoal programs.", "shoal-trace");
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   Arguments with;
-  std::function<int(const Arguments&)> chosen;
+  shoal::Function<int(const Arguments&)> chosen;
   add_commands(app, with, chosen);
   try {
     app.parse(argc, argv);
