@@ -338,7 +338,7 @@ void Core::receive(const Parcel& parcel) {
   Ready ready;
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     inbox_.accept(parcel, [&](const SharedContent& content)
-                              SHOAL_REQUIRES(mutex_) { arrive(content, ready); });
+                              SHOAL_UNCHECKED_LOCKING { arrive(content, ready); });
     enqueue(ready);
   });
   submit_runners(ready);

@@ -369,6 +369,7 @@ std::vector<std::string> Remote::describe_unsatisfied() const {
   requests_.for_each([&counts](const Request& request) {
     if (request.pending != nullptr) ++counts[request.target];
   });
+  lines.reserve(counts.size());
   for (const auto& [target, count] : counts) {
     lines.push_back(fmt::format("memory '{}': requests to rank {} without an answer: {}", name_,
                                 target, count));

@@ -66,7 +66,7 @@ inline Worker& run_task(Worker& begun_on, Task& task, SchedulingFiber& fiber) {
 inline Worker& end_task(Worker& ran_on, Task* task, TaskScope* scope, SchedulingFiber& fiber,
                         const Task* outer) {
   fiber.ending.scope = scope;
-  static_cast<TaskPlacement&>(fiber.ending) = *task;
+  fiber.ending.placement() = task->placement();
   fiber.task = &fiber.ending;
   fiber.strand.run([at = &ran_on, task] {
     const bool bound = task->bound;

@@ -346,12 +346,15 @@ OBJECTS = {
         "Account' on rank 1 was destroyed: call fence() before it ends"],
     "async_after_deletion": ["object 1", "deposit"],  # of the object, or of a team that has ended
     "result_of_a_method_dropped": UNTAKEN + [
-        "rank 0: a call failed: a call on rank 1 failed: no money"],
+        "rank 0: a call failed: Account::overdraw of object 1 (Account) failed on rank 1, called by "
+        "rank 0: no money"],
     "handle_of_a_constructor_dropped": UNTAKEN + [
-        "rank 0: construct() failed: a call on rank 1 failed: the constructor of Torn failed: page "
+        "rank 0: construct() failed: the constructor of Torn failed on rank 1, called by rank 0: "
+        "page "
         "1 is torn"],
     "launched_error_dropped": UNTAKEN + [
-        "rank 0: the end of a team failed: a call on rank 0 failed: rank 1: the section of team 1 "
+        "rank 0: the end of a team failed: launch_team() failed on rank 0, called by rank 0: "
+        "rank 1: the section of team 1 "
         "of rank 0 failed: no such tile"],
     "made_on_one_rank": STUCK + [
         "rank 1: invocation Account::deposit from rank 0 waits for object 1, which is not made "
@@ -389,10 +392,10 @@ OBJECTS = {
         "rank 0: the main function failed: Account::overdraw of object 1 (Account) failed on rank "
         "1, called by rank 0: no money"],
     "element_too_large": [
-        "rank 1: the main function failed: object 1 (shoal::distributed_array<int>), on rank 1: "
+        "rank 1: the main function failed: object 1 (shoal::DistributedArray<int>), on rank 1: "
         "element 10 is out of range: there are elements 0 to 9; choose one of these"],
     "range_too_large": [
-        "rank 1: the main function failed: object 1 (shoal::distributed_array<int>), on rank 1: "
+        "rank 1: the main function failed: object 1 (shoal::DistributedArray<int>), on rank 1: "
         "element 10 is out of range: there are elements 0 to 9; choose one of these"],
     "used_by_no_member": NO_MEMBER + [
         "rank 1: the main function failed: team 'first' is used in a collective operation "],
@@ -430,7 +433,7 @@ OBJECTS = {
         "which is not a member of the object's team: invoke methods by the handle, or use it on a "
         "member"],
     "thread_in_simulation --sim": [
-        "external_thread on a thread of the program, on rank 1: a simulated world runs all ranks "
+        "ExternalThread on a thread of the program, on rank 1: a simulated world runs all ranks "
         "in one thread, and others must not call into it. Do its work in a task, or run without "
         "--sim"],
     "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
@@ -524,7 +527,7 @@ MEMORY = {
         "rank 1: 2 times 'part' waits in arrive_and_wait() of barrier 'end of step', to which 2 of "
         "3 have come"],
     "counted_too_often": [
-        "rank 1: the main function failed: count_down(1) of counter 'tiles left', which is at 0"],
+        "rank 1: the main function failed: count_down(1) of latch 'tiles left', which is at 0"],
     "condition_without_notice": STUCK + [
         "rank 1: 'consumer' waits in wait() of condition 'queue to be filled'"],
     "group_waits_for_itself": [

@@ -250,7 +250,7 @@ TEST(RefusedFetch, OfAPrefetch_FailsTheTeam) {
   };
   EXPECT_THAT(refused(2, Rank(1)), AllOf(HasSubstr("cache 'cache': a fetch of rank 1 + "),
                                          HasSubstr("past the allocation of 8 bytes")));
-  EXPECT_THAT(refused(0, Rank(2)), HasSubstr("there are ranks 0 to 1"));
+  EXPECT_THAT(refused(0, Rank(2)), HasSubstr("the world has ranks 0 to 1"));
 }
 
 TEST(Reports, SayHowManyRequestsHaveNoAnswer) {

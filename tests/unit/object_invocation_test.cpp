@@ -519,7 +519,7 @@ TEST(Outside, WhatGoesWrong_IsNamed) {
                              if (world.rank() == 1) const Counter nowhere(team);
                              world.wait();
                            }),
-              HasSubstr("was used on a team of 1 ranks of which this rank is no member"));
+              HasSubstr("is used on rank 1, which is no member of it: ask is_member() first"));
   // A team that has ended.
   EXPECT_THAT(object_error(2, 3,
                            [](World& world) {

@@ -122,7 +122,8 @@ TEST(Untaken, OfAMethod_FailsTheTeam) {
         if (world.rank() == 1) const auto dropped = basket.call<&Basket::pick>(Rank(0));
         basket.fence();
       },
-      {"rank 1: a call failed: a call on rank 0 failed: bad apple; nobody has taken"});
+      {"rank 1: a call failed: runtime_untaken_test::Basket::pick of object 1 ",
+       "failed on rank 0, called by rank 1: bad apple; nobody has taken"});
 }
 
 TEST(Untaken, BehindAContinuation_FailsTheWorldOnce) {

@@ -43,7 +43,8 @@ class FlatMap {
   /// The place of a key, or a free one.
   class Slot {
    public:
-    Slot() {}  // NOLINT(modernize-use-equals-default): leaves the bytes as they are
+    // Leaves the bytes as they are.
+    Slot() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
     [[nodiscard]] bool used() const { return hash_ != 0; }
     /// **Precondition** of both: used().
     [[nodiscard]] const K& key() const { return entry().key; }

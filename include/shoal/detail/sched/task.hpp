@@ -76,6 +76,7 @@ class Task : public sync::Pooled, public TaskPlacement {
   Task& operator=(const Task&) = delete;
 
   virtual void run() = 0;
+  [[nodiscard]] TaskPlacement& placement() { return *this; }
   /// Name in error reports.
   [[nodiscard]] virtual std::string name() const = 0;
   /// The name that it or its kind was given, or "". For signal handlers: takes no memory and no
