@@ -346,16 +346,14 @@ OBJECTS = {
         "Account' on rank 1 was destroyed: call fence() before it ends"],
     "async_after_deletion": ["object 1", "deposit"],  # of the object, or of a team that has ended
     "result_of_a_method_dropped": UNTAKEN + [
-        "rank 0: a call failed: Account::overdraw of object 1 (Account) failed on rank 1, called by "
-        "rank 0: no money"],
+        "rank 0: a call failed: Account::overdraw of object 1 (Account) failed on rank 1, called "
+        "by rank 0: no money"],
     "handle_of_a_constructor_dropped": UNTAKEN + [
         "rank 0: construct() failed: the constructor of Torn failed on rank 1, called by rank 0: "
-        "page "
-        "1 is torn"],
+        "page 1 is torn"],
     "launched_error_dropped": UNTAKEN + [
         "rank 0: the end of a team failed: launch_team() failed on rank 0, called by rank 0: "
-        "rank 1: the section of team 1 "
-        "of rank 0 failed: no such tile"],
+        "rank 1: the section of team 1 of rank 0 failed: no such tile"],
     "made_on_one_rank": STUCK + [
         "rank 1: invocation Account::deposit from rank 0 waits for object 1, which is not made "
         "yet"],
