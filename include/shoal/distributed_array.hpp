@@ -55,19 +55,19 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
 
   /// Value of an element.
   [[nodiscard]] Future<T> get(std::size_t index) const {
-    const Where at = where(index);
+    const Distribution::Location at = where(index);
     return this->template call<&DistributedArray::get_here>(at.owner, at.place);
   }
   /// Replaces an element.
   void set(std::size_t index, T value) const {
-    const Where at = where(index);
+    const Distribution::Location at = where(index);
     this->template async<&DistributedArray::set_here>(at.owner, at.place, std::move(value));
   }
   /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
   /// the element.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
-    const Where at = where(index);
+    const Distribution::Location at = where(index);
     this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
         at.owner, at.place, std::forward<Args>(args)...);
   }
@@ -75,7 +75,7 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   /// the element; returns the future of its result.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
-    const Where at = where(index);
+    const Distribution::Location at = where(index);
     return this
         ->template call<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
             at.owner, at.place, std::forward<Args>(args)...);
@@ -108,16 +108,10 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   }
 
  private:
-  struct Where {
-    Rank owner;
-    std::size_t place;
-  };
-  [[nodiscard]] Where where(std::size_t index) const {
-    try {
-      return {distribution_.owner(index), distribution_.place(index)};
-    } catch (const CheckError&) {  // names no array
+  [[nodiscard]] Distribution::Location where(std::size_t index) const {
+    if (index >= size()) [[unlikely]]
       object::refuse_element(this->place_of_object(), index, size());
-    }
+    return distribution_.locate(index);
   }
   [[nodiscard]] T get_here(std::size_t place) const { return elements_[place]; }
   void set_here(std::size_t place, T value) { elements_[place] = std::move(value); }
@@ -136,6 +130,8 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   /// on one owner.
   template <class Run>
   void for_runs(std::size_t first, std::size_t count, Run run) const {
+    if (first > size() || count > size() - first) [[unlikely]]
+      object::refuse_element(this->place_of_object(), std::max(first, size()), size());
     for (std::size_t at = 0; at < count;) {
       const auto [owner, place] = distribution_.locate(first + at);
       const std::size_t length = std::min(count - at, distribution_.run(first + at));
