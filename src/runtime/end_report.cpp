@@ -16,10 +16,22 @@ void say(std::string_view text) noexcept { env::write_to_standard_error({"shoal:
 
 namespace {
 
-/// Several ranks often fail for the same reason. The world has chosen one of them; its text is
-/// written by the process of its rank only.
-bool is_failure(const std::string& text, const std::optional<TaskError>& failure) {
-  return failure.has_value() && (text == failure->text() || text == failure->what());
+/// The text of an error on `rank` without the rank, which checks name: several ranks often fail for
+/// the same reason.
+std::string reason_of(std::string text, Rank rank) {
+  const std::string here = fmt::format(", on rank {}:", rank.value());
+  if (const std::size_t at = text.find(here); at != std::string::npos) {
+    text.erase(at, here.size() - 1);
+  }
+  return text;
+}
+
+/// The world has chosen one of the ranks that failed for the same reason; its text is written by
+/// the process of its rank only.
+bool is_failure(const std::string& text, Rank rank, const std::optional<TaskError>& failure) {
+  return failure.has_value() &&
+         (text == failure->what() ||
+          reason_of(text, rank) == reason_of(failure->text(), failure->rank()));
 }
 
 }  // namespace
@@ -48,7 +60,8 @@ EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) 
     }
     if (!rank->has_own_error()) continue;
     const std::string text = describe(rank->error());
-    if (is_failure(text, failure) || !said.insert(text).second) continue;
+    if (is_failure(text, rank->rank(), failure)) continue;
+    if (!said.insert(reason_of(text, rank->rank())).second) continue;
     say(fmt::format("error: rank {}: the main function failed: {}", rank->rank().value(), text));
   }
   report.exit_code = largest > 0 ? largest : smallest;
