@@ -76,7 +76,8 @@ void expect_as_a_map(std::uint32_t seed, unsigned keys, int steps, Make make) {
   std::map<unsigned, int> map;
   for (int step = 0; step < steps; ++step) {
     // The range of keys breathes, so that the table grows and shrinks.
-    const unsigned number = random() % (1 + keys * (static_cast<unsigned>(step) / 1000 % 4) / 3);
+    const unsigned number =
+        static_cast<unsigned>(random()) % (1 + keys * (static_cast<unsigned>(step) / 1000 % 4) / 3);
     const K key = make(static_cast<int>(number));
     const Value* const found = flat.find(key);
     ASSERT_EQ(found != nullptr, map.contains(number));
