@@ -33,8 +33,8 @@ class Distribution {
 
   /// Owner of an element and its place there, which are in the order of the indices.
   struct Location {
-    Rank owner;
-    std::size_t place = 0;
+    Rank owner;             ///< of the element
+    std::size_t place = 0;  ///< among the elements of the owner
   };
   /// Owner and place of an element. **Errors**, also of the calls below: CheckError for an element
   /// or a rank that does not exist.

@@ -76,15 +76,17 @@ class GlobalVector {
   [[nodiscard]] GlobalMemory& memory() const { return memory_; }
   /// Returns the rank that has element `i`.
   [[nodiscard]] Rank owner(std::size_t i) const { return distribution_.owner(i); }
-  /// Distribution::place(), index() and count().
+  /// Name of distribution().place() in 0.1.
   [[deprecated("use distribution().place()"), nodiscard]] std::size_t local_index(
       std::size_t i) const {
     return distribution_.place(i);
   }
+  /// Name of distribution().index() in 0.1.
   [[deprecated("use distribution().index()"), nodiscard]] std::size_t index_of(
       Rank rank, std::size_t place) const {
     return distribution_.index(rank, place);
   }
+  /// Name of distribution().count() in 0.1.
   [[deprecated("use distribution().count()"), nodiscard]] std::size_t local_size(Rank rank) const {
     return distribution_.count(rank);
   }

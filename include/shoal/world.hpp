@@ -52,6 +52,7 @@ class World : public Team {
   [[nodiscard]] const Machine& machine() const { return *parts_.machine; }
   /// Counters of this rank, in all teams.
   [[nodiscard]] Statistics statistics() const;
+  /// Name of statistics() in 0.1.
   [[deprecated("its name is statistics()")]] [[nodiscard]] Statistics stats() const {
     return statistics();
   }

@@ -13,6 +13,7 @@
 
 namespace shoal {
 
+/// @cond internals
 /// Values of type T by keys of type K. `Hash` gives 64 or 32 bits; the highest bits of each half
 /// depend on all of the key. (std::unordered_map allocates per key, and divides in each look-up.)
 ///
@@ -249,4 +250,5 @@ class FlatMap {
   std::size_t size_min_ = 0;
 };
 
+/// @endcond
 }  // namespace shoal

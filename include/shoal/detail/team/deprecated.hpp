@@ -13,6 +13,7 @@ namespace shoal {
 
 struct TeamHandle;
 
+/// @cond internals
 namespace deprecated {
 
 template <class Team>
@@ -71,4 +72,5 @@ class TeamCalls {
 };
 
 }  // namespace deprecated
+/// @endcond
 }  // namespace shoal
