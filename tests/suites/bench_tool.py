@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 
 import suite
 
@@ -238,8 +239,9 @@ class Cases(WithFolder):
         document = json.loads(path.read_text())
         document["cases"][0]["sides"]["peer"]["launcher"] = {"mpi": "mpich", "ranks": 2}
         path.write_text(json.dumps(document))
-        for tool in ("env", "python3", "sh", "cat", "sed"):
+        for tool in ("env", "sh", "cat", "sed"):
             (self.tools / tool).symlink_to(shutil.which(tool))
+        (self.tools / "python3").symlink_to(sys.executable)  # one on the path may be a script
         environment = {**os.environ, "PATH": str(self.tools)}
         done = subprocess.run([BENCH, "--build", self.folder / "build", "--cases",
                                self.folder / "cases", "--rounds", "1"], env=environment,
