@@ -35,7 +35,7 @@ class BrokenPromise : public Error {
   using Error::Error;
 };
 
-/// What a future gets when the team that was to fulfil its promise has failed.
+/// Error of a future whose promise a team was to fulfil that has failed.
 class GivenUpError : public TaskError {
  public:
   /// `failure`: of the team, which tells of it as well.
@@ -86,8 +86,8 @@ class FutureState : public WaitingRoom, public sync::Pooled {
       give_up_error();
     return error_;
   }
-  /// Nobody is to take an error of it: another one stands for it. Without this, a state that ends
-  /// with an error that was not taken fails the team of the code that ends it.
+  /// Marks an error of it as taken, as another error stands for it. A state that ends with an error
+  /// that was not taken fails the team of the code that ends it.
   void give_up_error() { word_.fetch_or(kTaken, kRelaxed); }
   [[nodiscard]] std::string name() const;
   /// "promise 'x'", or "promise of int" without a name.

@@ -1,5 +1,5 @@
 #pragma once
-// Options of a rank's messenger, and what it calls.
+// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
 
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/am/promise_table.hpp>
@@ -57,10 +57,6 @@ inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
 /// Ends the process after an error that cannot be reported in an orderly way; does not return.
 using FatalHandler = Function<void(const std::string& text)>;
 
-// Channels of the teams of one rank, by the id of the team.
-
-class Channel;
-
 /// Channels of the teams of one rank; the first one that is added is that of the world. **Caller**:
 /// any thread.
 class ChannelTable {
@@ -78,8 +74,6 @@ class ChannelTable {
   mutable sync::Mutex mutex_;
   std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
 };
-
-// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
 
 class ArrivalCounts;
 class Backlog;

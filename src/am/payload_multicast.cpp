@@ -159,7 +159,7 @@ void PayloadCasts::advance(const SharedCast& cast) {
   done();
 }
 
-// Multicasts of large messages.
+// --- large messages
 
 namespace {
 

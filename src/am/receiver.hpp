@@ -1,5 +1,5 @@
 #pragma once
-// Instance handlers that the receiver of a rank has looked up.
+// The receiver of a rank: from packets to handlers.
 
 #include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/am/handler.hpp>
@@ -52,8 +52,6 @@ class HandlerCache {
   DeferredReclaim removed_;
 };
 
-// Order of the handlers of a rank: one at a time.
-
 /// Runs the handlers of a rank one at a time. **Caller**: the worker that handles packets.
 class HandlerStrand {
  public:
@@ -79,8 +77,6 @@ class HandlerStrand {
   const void* const opened_;
   sync::Strand strand_;
 };
-
-// A message whose handler runs as a task.
 
 /// Task that runs the handler of a message. It keeps the packet, whose bytes count in the sender's
 /// window.
@@ -125,8 +121,6 @@ class MessageTask final : public sched::Task {
   Message message_;
   bool ran_ = false;
 };
-
-// State of the receiver while it handles a packet.
 
 /// State of the packet that the worker which runs the progress handles.
 struct Reception {
@@ -178,10 +172,6 @@ struct Reception {
       mark.number_from(trace_id());
   }
 };
-
-// The receiver of a rank: from packets to handlers.
-
-struct Reception;
 
 /// Used by one thread at a time, which runs the rank's progress; except handlers().remove().
 class Receiver final {

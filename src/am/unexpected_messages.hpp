@@ -1,5 +1,5 @@
 #pragma once
-// Reading of packets, run by run.
+// Unexpected messages: those that come before their handler or their team, on one rank.
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/packet.hpp>
@@ -88,8 +88,6 @@ class PacketReader {
   const FatalHandler& fatal_;
 };
 
-// Messages whose handler or team does not exist on this rank yet.
-
 /// Messages of one stream that wait, in packets.
 struct Early {
   struct Kept {
@@ -147,8 +145,6 @@ class EarlyMessages {
   int open_windows_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> count_{0};
 };
-
-// Messages that came before their handler or their team, on one rank.
 
 /// Keeps messages that a task of its rank is to run, and with them the windows of their senders.
 class WaitingSenderListener {

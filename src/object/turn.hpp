@@ -90,7 +90,7 @@ class Turn final : public sched::Waitable, public messaging::WaitingSenderListen
   bool runner_is_next_ SHOAL_GUARDED_BY(mutex_) = false;
   sync::WaiterList waiters_ SHOAL_GUARDED_BY(mutex_);
   sync::WaiterList runners_ SHOAL_GUARDED_BY(mutex_);
-  // Those of the shares are taken after it.
+  // Lock order: the mutexes of the shares come after this one.
   std::vector<Share*> shares_ SHOAL_GUARDED_BY(mutex_);
   bool owner_waits_for_room_ SHOAL_GUARDED_BY(mutex_) = false;
 };

@@ -215,7 +215,7 @@ std::uint64_t Scope::begin_message_outside() {
 sched::TaskScope::Totals Scope::all_totals() const { return term::all_totals(*core_); }
 ScopeState Scope::state() const { return state_of(*core_); }
 
-// The world's scope: its main function, and what the other parts of the rank tell it.
+// --- the world
 
 /// Listener of the rank's scheduler and messenger.
 class WorldScope::Listener final : public sched::IdleListener, public messaging::TeamListener {
@@ -322,7 +322,7 @@ void WorldScope::throw_to_main() {
   throw_failure(core());
 }
 
-// Scopes of teams: their end.
+// --- the end of teams
 
 void TeamScope::open() { open_scope(core()); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Counts of a scope and of all that are nested in it.
+// Completion of a scope: its counts, and what its detector asks and tells.
 
 #include <cstdint>
 #include <memory>
@@ -23,8 +23,6 @@ namespace shoal::term {
 [[nodiscard]] bool is_parked(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex);
 /// Returns the counts of this rank, if it is idle now.
 [[nodiscard]] std::optional<Snapshot> take_snapshot(ScopeCore& scope) SHOAL_REQUIRES(scope.mutex);
-
-// Completion of a scope, as its detector asks and tells.
 
 /// Makes the services that the scope provides for its detector.
 [[nodiscard]] std::unique_ptr<DetectorHost> make_detector_host(ScopeCore& scope);

@@ -1,5 +1,5 @@
 #pragma once
-// Stuck worlds: lists of waiting things go up the tree, and the verdict goes down.
+// Reports of a scope. Of a stuck world: lists go up the tree, and the verdict goes down.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ void add_stuck_part(ScopeCore& world, StuckPart part) SHOAL_REQUIRES(world.mutex
 void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked)
     SHOAL_REQUIRES(world.mutex);
 
-// Reports of a scope: its state, and its waiting tasks.
+// --- state and waiting tasks
 
 [[nodiscard]] ScopeState state_of(const ScopeCore& scope);
 /// Returns lines about what a stuck world waits for on this rank.

@@ -1,5 +1,5 @@
 #pragma once
-// Members of a team: their waits in its operations.
+// Waits of a scope: of members in operations, of main functions, and of objects that end.
 
 #include "term/scope_core.hpp"
 
@@ -16,7 +16,7 @@ void drain(ScopeCore& scope);
 /// Starts to handle messages of the scope.
 void open_scope(ScopeCore& scope);
 
-// Waits of the main function, the member of the world.
+// --- the main function, the member of the world
 
 /// Parks the main function in the operation `what` of all ranks. `start` runs once it is parked,
 /// and may unpark it.
@@ -29,7 +29,7 @@ void wait_for_end(ScopeCore& world);
 /// is the reason of the wait in reports. **Caller**: the main function.
 void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why);
 
-// Members that wait in an operation, and their cancellation.
+// --- cancellation
 
 /// Removes the member from the operation in which it waits, if any.
 void finish_park(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex);
@@ -38,7 +38,7 @@ void wake_waiter(ScopeCore& scope);
 /// Wakes the tasks in drain(), if everything has ended.
 void wake_draining(ScopeCore& scope);
 
-// Objects that end while tasks may still use them.
+// --- objects that end while tasks may still use them
 
 /// `source` ends: fails the scope, or the world, if tasks may still use it. See Scope::remove().
 void end_use(ScopeCore& scope, const Unsatisfied& source) noexcept;

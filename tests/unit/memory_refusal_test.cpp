@@ -236,7 +236,7 @@ TEST(RefusedFetch, OfACache_IsAnErrorOfEachCall) {
   });
 }
 
-// Nobody takes the error from the fetch.
+// The program drops the error of a prefetch.
 TEST(RefusedFetch, OfAPrefetch_FailsTheTeam) {
   const auto refused = [](int offset, Rank to) {
     return text_of<shoal::TaskError>(2, 1, [&](World& world) {

@@ -136,7 +136,7 @@ class Link : public PacketOwner {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
 
  private:
-  /// What an appended message has brought about.
+  /// Effects of an appended message on which its sender acts.
   struct Reserved {
     bool closed = false;     // a packet is full now
     bool announces = false;  // packets wait, and the carrier does not know it
