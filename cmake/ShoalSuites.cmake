@@ -4,6 +4,7 @@ if(mpich IN_LIST SHOAL_MPI_PLUGINS)
   add_library(shoal_mpich_yield SHARED "${PROJECT_SOURCE_DIR}/tests/support/mpich_yield.cpp")
   shoal_target_defaults(shoal_mpich_yield)
   target_link_libraries(shoal_mpich_yield PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(check_programs shoal_mpich_yield) # its launcher preloads it
 endif()
 
 # Sets `out` to the launcher of an MPI with its options, ready for the program.
