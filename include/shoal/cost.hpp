@@ -1,6 +1,8 @@
 #pragma once
 // How long a piece of work takes, as the program declares it for the simulator.
 
+#include <shoal/detail/base/language.hpp>
+
 namespace shoal {
 
 /// Time that a piece of work takes on one worker: `seconds`, and the time of `flops` floating-point

@@ -1,6 +1,8 @@
 #pragma once
 // Schedulers: the order in which the ready tasks of a flow run, and on which workers.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

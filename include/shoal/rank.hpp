@@ -2,6 +2,8 @@
 // Strong integer types: made explicitly from an int, read implicitly as one, never mixed with each
 // other.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <compare>
 #include <cstdint>
 #include <string>

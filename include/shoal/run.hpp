@@ -61,4 +61,14 @@ int run(int argc, const char* const* argv, F function) {
   return runtime::run_world(argc, argv, runtime::as_main(std::move(function)), {});
 }
 
+/// @cond internals
+/// Names the header that declares the form with a communicator.
+template <class Communicator, class F>
+int run(Communicator, int, const char* const*, F) {
+  static_assert(sizeof(F) == 0,
+                "shoal::run() on a communicator of MPI: include <shoal/mpi.hpp>, and link an MPI");
+  return 1;
+}
+/// @endcond
+
 }  // namespace shoal

@@ -36,8 +36,9 @@ class ReadyGate {
 template <class T>
 auto when_all(std::vector<Future<T>> futures) {
   using Values = std::conditional_t<std::is_void_v<T>, void, std::vector<sched::Stored<T>>>;
-  sched::Scheduler& scheduler = futures.empty() ? sched::current_scheduler("when_all()")
-                                                : futures.front().shared_state()->scheduler();
+  sched::Scheduler& scheduler =
+      futures.empty() ? sched::current_scheduler("when_all() of no futures", sched::kUseInTask)
+                      : futures.front().shared_state()->scheduler();
   auto promise = std::make_shared<Promise<Values>>(scheduler, "when_all()");
   Future<Values> result = promise->future();
   std::vector<sched::ValueRef<T>> states;

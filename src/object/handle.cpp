@@ -39,7 +39,8 @@ void refuse_target(const Objects* objects, std::uint32_t number, int size,
       objects != nullptr ? objects->name_of(number) : fmt::format("object {}", number);
   const std::string call = fmt::format("{} of {}", method, object);
   if (objects != nullptr) objects->scope().refuse_rank(call, to.value());
-  detail::refuse_rank(call, to.value(), sched::current_scheduler("a handle").rank(),
+  detail::refuse_rank(call, to.value(),
+                      sched::current_scheduler("a handle", sched::kUseInTask).rank(),
                       "the object's team", size);
 }
 

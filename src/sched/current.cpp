@@ -93,13 +93,12 @@ bool in_suspendable_task() {
 
 bool in_main_function() { return in_suspendable_task() && current_task()->is_main(); }
 
-Scheduler& current_scheduler(const char* what) {
+Scheduler& current_scheduler(const char* what, const char* remedy) {
   Worker* const worker = current_worker();
   SHOAL_CHECK(
       worker != nullptr,
-      "{} was made or used on a thread outside shoal's workers, or after run() has returned: "
-      "give it the world, and use it during the run",
-      what);
+      "{} was made or used on a thread outside shoal's workers, or after run() has returned: {}",
+      what, remedy);
   return worker->scheduler();
 }
 

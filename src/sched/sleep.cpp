@@ -34,7 +34,9 @@ class Sleep final : public Waitable, private Timer {
 }  // namespace
 
 void sleep_ns(std::uint64_t duration_ns) {
-  Sleep(current_scheduler("sleep_for()"), duration_ns).wait();
+  Sleep(current_scheduler("sleep_for()", "other threads have std::this_thread::sleep_for()"),
+        duration_ns)
+      .wait();
 }
 
 std::shared_ptr<Waitable> make_sleep(Scheduler& scheduler, std::uint64_t duration_ns) {

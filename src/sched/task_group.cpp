@@ -13,7 +13,7 @@ TaskGroup* TaskGroup::current() {
 }
 
 TaskGroup::TaskGroup(std::string name)
-    : scheduler_(sched::current_scheduler("a task group")),
+    : scheduler_(sched::current_scheduler("a task group", sched::kUseInTask)),
       scope_(sched::current_scope(scheduler_)),
       name_(std::move(name)),
       outer_(current()),

@@ -49,6 +49,20 @@ class Headers(suite.Suite):
             errors = [text for text in pool.map(self.errors, compiled) if text]
         self.assertFalse(errors, "\n".join(errors))
 
+    def test_older_levels_of_the_language_get_one_error(self):
+        """And one that ends the compilation, whatever header comes first."""
+        folder = suite.build().source / "include"
+        tops = sorted(path.name for path in folder.glob("shoal/*.hpp"))
+        program = "int main() { shoal::World* world = nullptr; return world != nullptr; }\n"
+        for top in set(tops) - {"mpi.hpp", "version.hpp"}:
+            source = self.scratch / f"old_{top}.cpp"
+            source.write_text(f"#include <shoal/{top}>\n{program}")
+            errors = self.run_command([*self.compiler, "-std=c++17", "-fsyntax-only", source],
+                                      code=1).errors
+            lines = [line for line in errors.splitlines() if "error: " in line]
+            self.assertEqual(len(lines), 2, f"{top}: {errors[:2000]}")
+            self.assertIn("shoal needs C++20: compile with -std=c++20", lines[0])
+
     def test_a_header_that_needs_another_is_found(self):
         (self.scratch / "bad.hpp").write_text("inline std::string no_header_for_this();\n")
         self.assertIn("std", self.errors("bad.hpp"))

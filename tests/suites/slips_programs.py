@@ -437,7 +437,7 @@ OBJECTS = {
     "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: "],
     "after_run": ["after run(): a handle was made or used on a thread outside shoal's workers, or "
-                  "after run() has returned: give it the world, and use it during the run"],
+                  "after run() has returned: use it in a task or a main function, during the run"],
 }
 
 FREED = ["nothing is allocated there, or not any more"]

@@ -1,6 +1,8 @@
 #pragma once
 // Sanitizers that this translation unit is compiled for.
 
+#include <shoal/detail/base/language.hpp>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SHOAL_ASAN 1
 #elif defined(__has_feature)
@@ -19,6 +21,7 @@
 
 namespace shoal {
 
+/// @cond internals
 #if defined(SHOAL_ASAN)
 inline constexpr bool kAddressSanitizer = true;
 #else
@@ -30,5 +33,6 @@ inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
 #endif
+/// @endcond
 
 }  // namespace shoal

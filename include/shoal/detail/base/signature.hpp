@@ -1,6 +1,8 @@
 #pragma once
 // Result, class and parameters of functions, methods and closures.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <type_traits>
 
 namespace shoal {
@@ -34,8 +36,10 @@ struct SignatureOf<R (C::*)(Ps...) const noexcept(N)> : SignatureOf<R(Ps...)> {
 // clang-format on
 /// @endcond
 
+/// @cond internals
 template <class F>
 using ParametersOf = typename SignatureOf<F>::Parameters;
+/// @endcond
 
 /// A function whose parameters can be listed: a pointer, or a class with one call operator.
 template <class F>

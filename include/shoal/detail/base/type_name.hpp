@@ -1,6 +1,8 @@
 #pragma once
 // Names of types and functions for messages to users, made from the compiler's spelling.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <source_location>
 #include <string>
 #include <string_view>

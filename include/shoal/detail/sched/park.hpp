@@ -134,9 +134,11 @@ void drop_deferred(sync::Waiter& waiter);
 /// Lets other tasks run, see shoal::yield().
 void yield();
 
-/// Returns the scheduler of the caller's rank. **Errors**: CheckError, naming `what`, on a thread
-/// that is no worker.
-[[nodiscard]] Scheduler& current_scheduler(const char* what);
+/// Returns the scheduler of the caller's rank. **Errors**: CheckError, naming `what` and `remedy`,
+/// on a thread that is no worker.
+[[nodiscard]] Scheduler& current_scheduler(
+    const char* what, const char* remedy = "give it the world, and use it during the run");
+constexpr const char* kUseInTask = "use it in a task or a main function, during the run";
 /// Returns the scope in which tasks that the caller makes on `scheduler` are counted: that of the
 /// running task, else the world. Handlers name the scope of their team themselves.
 [[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);

@@ -2,6 +2,8 @@
 // Memory for objects that come and go by the million, tasks and packets, made on one thread and
 // destroyed on another.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <new>
