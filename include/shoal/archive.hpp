@@ -81,9 +81,9 @@ constexpr std::uint32_t fnv1a(std::string_view text) {
 }  // namespace wire
 
 /// Returns the number of bytes that encode() needs for these values, from an address that is a
-/// multiple of 16. With explicit types the values are converted first: encoded_size<std::span<const
-/// double>>(vector). Cost: a constant when all types are trivially copyable; else one pass over the
-/// values.
+/// multiple of 16. With explicit types the values are converted first:
+/// `encoded_size<std::span<const double>>(vector)`. Cost: a constant when all types are trivially
+/// copyable; else one pass over the values.
 template <class... Ts>
 constexpr std::size_t encoded_size(const Ts&... values) {
   if constexpr ((wire::is_raw_v<Ts> && ...)) {

@@ -130,9 +130,11 @@ class Codelet<TypeList<Ps...>> {
   std::shared_ptr<flow::TypedCodelet<Ps...>> core_;
 };
 
+/// @cond internals
 template <class F>
 Codelet(std::string, F) -> Codelet<ParametersOf<F>>;
 template <class F>
 Codelet(const char*, F) -> Codelet<ParametersOf<F>>;
+/// @endcond
 
 }  // namespace shoal

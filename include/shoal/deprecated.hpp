@@ -7,6 +7,7 @@
 
 namespace shoal {
 
+/// @cond deprecated
 using Counter [[deprecated("its name is shoal::Latch")]] = Latch;
 using Condition [[deprecated("its name is shoal::ConditionVariable")]] = ConditionVariable;
 using Stats [[deprecated("its name is shoal::Statistics")]] = Statistics;
@@ -24,5 +25,6 @@ template <HashableKey K, class V>
 using distributed_map [[deprecated("its name is shoal::DistributedMap")]] = DistributedMap<K, V>;
 class ExternalThread;
 using external_thread [[deprecated("its name is shoal::ExternalThread")]] = ExternalThread;
+/// @endcond
 
 }  // namespace shoal

@@ -12,6 +12,7 @@ namespace shoal {
 
 /// All ranks of the object's team.
 struct AllRanks {};
+/// Target of invocations: every member of the team.
 inline constexpr AllRanks all_ranks{};
 
 namespace object {

@@ -130,6 +130,7 @@ struct KeyHash {
   }
 };
 
+/// @cond internals
 /// Whether two keys are equal; for arrays element by element, in line: they are short.
 template <class K>
 constexpr bool key_equal(const K& a, const K& b) {
@@ -142,6 +143,7 @@ constexpr bool key_equal(const std::array<T, N>& a, const std::array<T, N>& b) {
   }
   return true;
 }
+/// @endcond
 
 /// Returns the text of a key for reports: "7", "(1, 2, 3)", "\"panel\"". For types of the program
 /// it calls a to_string() or an operator<< that argument-dependent lookup finds; for others it

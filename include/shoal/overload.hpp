@@ -31,8 +31,10 @@ struct ConstOverload {
     return method;
   }
 };
+/// `overload<int>(&A::f)`: the overload of A::f with these parameters.
 template <class... Ps>
 inline constexpr Overload<Ps...> overload{};
+/// `const_overload<int>(&A::f)`: the const overload of A::f with these parameters.
 template <class... Ps>
 inline constexpr ConstOverload<Ps...> const_overload{};
 

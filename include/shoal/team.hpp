@@ -47,6 +47,7 @@ struct Statistics {
   std::uint64_t bytes_sent = 0;         // messages as they travel, and payloads
 };
 
+/// Keeps the team from completion while it exists: see Team::hold().
 using Hold = term::Hold;
 
 class Team;

@@ -11,10 +11,13 @@
 
 namespace shoal::trace {
 
-// Region of interest of the recording of this process: with --trace-paused, nothing is recorded
-// before resume(). SIGUSR2 does the one or the other. Any thread; idempotent; without effect while
-// there is no recording. Events of other threads near the edge may be in or out.
+/// Records events of this process from now on, until pause(): a region of interest. With
+/// --trace-paused, nothing is recorded before. SIGUSR2 resumes or pauses, too. Events of other
+/// threads near the edge may be in or out. **Caller**: any thread. Idempotent; without effect while
+/// there is no recording.
 void resume();
+/// Records no events of this process until resume(). **Caller**: any thread. Idempotent; without
+/// effect while there is no recording.
 void pause();
 /// Returns whether nothing is recorded: the recording is paused, or there is none.
 [[nodiscard]] bool is_paused();
@@ -86,6 +89,7 @@ inline void mark(const Name& name, std::uint64_t value = 0) {
   if (on<Category::user>()) [[unlikely]]
     detail::record(Kind::mark, 0, value, name.id());
 }
+/// Records a moment of the program, by a name that intern() looks up. **Caller**: any thread.
 inline void mark(std::string_view name, std::uint64_t value = 0) {
   if (on<Category::user>()) [[unlikely]]
     detail::record(Kind::mark, 0, value, detail::name_of(name));
@@ -97,6 +101,8 @@ inline void counter(const Name& name, double value) {
     detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), name.id());
   }
 }
+/// Records the value that a quantity has from now on, by a name that intern() looks up. **Caller**:
+/// any thread.
 inline void counter(std::string_view name, double value) {
   if (on<Category::user>()) [[unlikely]] {
     detail::record(Kind::counter, 0, std::bit_cast<std::uint64_t>(value), detail::name_of(name));

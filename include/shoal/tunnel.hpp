@@ -15,6 +15,7 @@ namespace shoal {
 
 /// Target of a tunnel whose calls name the rank each.
 struct AnyRank {};
+/// Target of a tunnel whose calls name the rank each.
 inline constexpr AnyRank any_rank{};
 
 namespace object {

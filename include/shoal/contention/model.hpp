@@ -6,6 +6,8 @@
 // All bandwidths are in MB/s, 10^6 bytes per second, as in the thesis. All functions are pure: any
 // thread may call them, and they never block.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <string>
 #include <vector>
 
@@ -78,14 +80,17 @@ struct Model {
 [[nodiscard]] double mean_error_percent(const std::vector<double>& measured,
                                         const std::vector<double>& predicted);
 
-/// **Errors**: ConfigError that names the parameter without a meaning: not finite, a number of
-/// cores below 1, a bandwidth that is not positive, a share outside (0, 1].
+/// Checks the parameters of a placement. **Errors**: ConfigError that names the parameter without a
+/// meaning: not finite, a number of cores below 1, a bandwidth that is not positive, a share
+/// outside (0, 1].
 void check(const Parameters& parameters);
+/// Checks a model. **Errors**: ConfigError, as for the parameters of its placements.
 void check(const Model& model);
 
-/// The model as a JSON text, and back. **Errors**: ConfigError that names the key that is missing,
-/// unknown or of the wrong type; those of check().
+/// Returns the model as a JSON text.
 [[nodiscard]] std::string to_json(const Model& model);
+/// Returns the model of a text that to_json() returned. **Errors**: ConfigError that names the key
+/// that is missing, unknown or of the wrong type; those of check().
 [[nodiscard]] Model model_from_json(const std::string& text);
 
 }  // namespace shoal::contention

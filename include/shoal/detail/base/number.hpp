@@ -1,9 +1,13 @@
 #pragma once
 // Conversions of numbers in which a part of the value could get lost without a word.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <type_traits>
 
 namespace shoal {
+
+/// @cond internals
 
 namespace detail {
 
@@ -38,5 +42,6 @@ inline constexpr bool exceeds_int_v = std::is_integral_v<std::remove_cvref_t<Fro
                                       (sizeof(std::remove_cvref_t<From>) > sizeof(int) ||
                                        (sizeof(std::remove_cvref_t<From>) == sizeof(int) &&
                                         std::is_unsigned_v<std::remove_cvref_t<From>>));
+/// @endcond
 
 }  // namespace shoal
