@@ -38,7 +38,7 @@ setup-docs:
 
 demo: setup-demo
 	cmake --preset release --log-level=NOTICE
-	cmake --build --preset release --parallel $(JOBS) --target cholesky
+	cmake --build --preset release --parallel $(JOBS) --target cholesky shoal-trace
 	@tools/demo
 
 build: setup-check-all

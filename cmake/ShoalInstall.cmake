@@ -21,15 +21,20 @@ if(shoal_install_modules)
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran")
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-bench"
-                 "${PROJECT_SOURCE_DIR}/tools/shoal-explore"
-        DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
 # It looks for the library from there.
 install(FILES "${PROJECT_SOURCE_DIR}/src/python/edat.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/python")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
+              "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+get_property(shoal_manual_pages GLOBAL PROPERTY SHOAL_MANUAL_PAGES)
+if(shoal_manual_pages)
+  install(FILES ${shoal_manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
 install(
   EXPORT shoalTargets
   NAMESPACE shoal::
@@ -47,48 +52,11 @@ install(
 
 # pkg-config files of the installed libraries: shoal.pc for C++, shoal_c.pc and shoal_edat.pc for C.
 
-# Collects the archives of shoal that an archive has to be linked with, in the order of the link
-# line, and packages and options of other projects.
-function(shoal_collect_archives target)
-  get_property(known GLOBAL PROPERTY SHOAL_PC_SEEN)
-  if(target IN_LIST known)
-    return()
-  endif()
-  set_property(GLOBAL APPEND PROPERTY SHOAL_PC_SEEN ${target})
-  get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
-  list(REVERSE libraries)
-  foreach(library IN LISTS libraries)
-    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
-    if(library MATCHES "^shoal_")
-      shoal_collect_archives(${library})
-    elseif(library MATCHES "^(PkgConfig::SHOAL_|)(HWLOC|XXHASH|OPENMPI|MPICH|fmt::fmt)$")
-      string(REPLACE "HWLOC" "hwloc" package "${CMAKE_MATCH_2}")
-      string(REPLACE "XXHASH" "libxxhash" package "${package}")
-      string(REPLACE "OPENMPI" "ompi-c" package "${package}")
-      string(REPLACE "MPICH" "mpich" package "${package}")
-      string(REPLACE "fmt::fmt" "fmt" package "${package}")
-      set_property(GLOBAL APPEND PROPERTY SHOAL_PC_REQUIRES ${package})
-    elseif(library STREQUAL "Boost::context")
-      set_property(GLOBAL APPEND PROPERTY SHOAL_PC_LIBS -lboost_context)
-    elseif(library STREQUAL "Threads::Threads")
-      set_property(GLOBAL APPEND PROPERTY SHOAL_PC_LIBS -pthread)
-    elseif(library STREQUAL "MPI::MPI_CXX")
-      set_property(GLOBAL APPEND PROPERTY SHOAL_PC_LIBS ${MPI_CXX_LIBRARIES})
-      list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE includes)
-      set_property(GLOBAL APPEND PROPERTY SHOAL_PC_CFLAGS ${includes})
-    endif()
-  endforeach()
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "STATIC_LIBRARY")
-    set_property(GLOBAL APPEND PROPERTY SHOAL_PC_ARCHIVES -l${target})
-  endif()
-endfunction()
-
 # Options that users need whatever they link.
 function(shoal_common_pc_options cflags libs)
-  get_target_property(options shoal_base INTERFACE_COMPILE_OPTIONS)
-  get_target_property(definitions shoal_base INTERFACE_COMPILE_DEFINITIONS)
-  get_target_property(link_options shoal_base INTERFACE_LINK_OPTIONS)
+  get_target_property(options shoal_core INTERFACE_COMPILE_OPTIONS)
+  get_target_property(definitions shoal_core INTERFACE_COMPILE_DEFINITIONS)
+  get_target_property(link_options shoal_core INTERFACE_LINK_OPTIONS)
   foreach(list IN ITEMS options definitions link_options)
     if(NOT ${list})
       set(${list} "")
@@ -121,23 +89,30 @@ function(shoal_pkg_config name)
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 endfunction()
 
-shoal_collect_archives(shoal_shoal)
-foreach(property IN ITEMS ARCHIVES REQUIRES LIBS CFLAGS)
-  get_property(${property} GLOBAL PROPERTY SHOAL_PC_${property})
-endforeach()
-list(REVERSE ARCHIVES)
-list(REMOVE_DUPLICATES REQUIRES)
 get_target_property(definitions shoal_shoal INTERFACE_COMPILE_DEFINITIONS)
-list(TRANSFORM definitions PREPEND -D)
-list(APPEND CFLAGS ${definitions})
-# Archives only, so what they need is no private matter of theirs. The RUNPATH leads to plug-ins.
+list(TRANSFORM definitions PREPEND -D OUTPUT_VARIABLE cflags)
+set(requires fmt hwloc libxxhash)
+set(libs -lshoal)
+if(SHOAL_MPI_STATIC)
+  list(APPEND libs -lshoal_mpi_static)
+  if(SHOAL_MPI_STATIC STREQUAL "openmpi")
+    list(APPEND requires ompi-c)
+  elseif(SHOAL_MPI_STATIC STREQUAL "mpich")
+    list(APPEND requires mpich)
+  else()
+    list(APPEND libs ${MPI_CXX_LIBRARIES})
+    list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE includes)
+    list(APPEND cflags ${includes})
+  endif()
+endif()
+# An archive's needs are those of its users. The RUNPATH leads to plug-ins.
 shoal_pkg_config(
   shoal
   DESCRIPTION "${PROJECT_DESCRIPTION}"
   INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
-  REQUIRES ${REQUIRES}
-  CFLAGS ${CFLAGS}
-  LIBS ${ARCHIVES} ${LIBS} "-Wl,-rpath,\${libdir}")
+  REQUIRES ${requires}
+  CFLAGS ${cflags}
+  LIBS ${libs} -lboost_context -pthread "-Wl,-rpath,\${libdir}")
 shoal_pkg_config(
   shoal_c
   DESCRIPTION "Tasks driven by events, for C"

@@ -63,7 +63,7 @@ function(shoal_explored_programs)
   foreach(kind IN ITEMS "" event_ object_ window_ flow_ memory_)
     set(program random_${kind}program)
     add_library(explored_${program} OBJECT "${PROJECT_SOURCE_DIR}/tests/explore/${program}.cpp")
-    shoal_test_defaults(explored_${program} shoal_runtime)
+    shoal_test_defaults(explored_${program} shoal_core)
     shoal_test_program(explore_${program} $<TARGET_OBJECTS:explored_${program}> test_programs
                        shoal::shoal)
   endforeach()

@@ -16,6 +16,9 @@ function(shoal_target_defaults target)
             -Wpedantic
             -Wconversion
             $<$<BOOL:${SHOAL_WERROR}>:-Werror>
+            # No path of this machine in what is installed.
+            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
+            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>
             $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
@@ -141,66 +144,74 @@ function(shoal_join_now)
   endforeach()
 endfunction()
 
-# shoal_library(<target> <export name> [<precompiled headers>])
-# The parts that every library of ours has: folders, C++ level, alias shoal::<name>, export.
-function(shoal_library target export_name)
-  set(pch shoal_library_pch ${ARGN})
-  list(GET pch -1 pch)
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "INTERFACE_LIBRARY")
-    set(scope INTERFACE)
-  else()
-    set(scope PUBLIC)
-    shoal_target_defaults(${target})
-    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    shoal_join_later(${target})
-    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-    shoal_use_pch(${target} ${pch})
-    shoal_build_if_needed(${target})
-  endif()
-  target_compile_features(${target} ${scope} cxx_std_20)
-  target_include_directories(
-    ${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${export_name})
-  add_library(shoal::${export_name} ALIAS ${target})
-  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS ${target})
-endfunction()
+# What the layers are compiled with, and shoal::shoal is linked with.
+set(SHOAL_NEEDS fmt::fmt Threads::Threads Boost::context PkgConfig::SHOAL_HWLOC
+                PkgConfig::SHOAL_XXHASH)
 
-# shoal_layer(<name> [LIGHT] [PCH <precompiled headers>] [FOLDERS <subfolder>...]
-#             [DEPENDS <layer>...])
-# Library shoal_<name> of src/<name>/*.cpp and of the subfolders; INTERFACE while it has no source.
-# LIGHT: compiled with SHOAL_LIGHT_OPTIONS.
+# shoal_layer(<name> [APART] [LIGHT] [PCH <precompiled headers>] [FOLDERS <subfolder>...]
+#             [DEPENDS <layer>...] [HEADERS <header>...])
+# Objects of src/<name>/*.cpp and of the subfolders, a part of shoal::shoal. APART: a library of its
+# own, which links shoal::shoal. LIGHT: compiled with SHOAL_LIGHT_OPTIONS.
 function(shoal_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "LIGHT" "PCH" "FOLDERS;DEPENDS;HEADERS")
-  if(arg_LIGHT AND SHOAL_LIGHT_OPTIONS)
-    set(arg_PCH shoal_light_pch)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "APART;LIGHT" "PCH" "FOLDERS;DEPENDS;HEADERS")
   set(patterns "${PROJECT_SOURCE_DIR}/src/${name}/*.cpp")
   foreach(folder IN LISTS arg_FOLDERS)
     list(APPEND patterns "${PROJECT_SOURCE_DIR}/src/${name}/${folder}/*.cpp")
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
-  if(sources)
-    add_library(shoal_${name} STATIC ${sources})
+  if(NOT sources)
+    return()
+  endif()
+  set(layer shoal_${name})
+  if(arg_APART)
+    add_library(${layer} STATIC ${sources})
+    target_link_libraries(${layer} PUBLIC shoal_core)
   else()
-    add_library(shoal_${name} INTERFACE)
+    add_library(${layer} OBJECT ${sources})
+    target_link_libraries(${layer} PRIVATE ${SHOAL_NEEDS} nlohmann_json::nlohmann_json CLI11::CLI11)
+    shoal_common_options(${layer} PRIVATE)
+    set_property(GLOBAL APPEND PROPERTY SHOAL_LAYERS ${layer})
   endif()
-  shoal_library(shoal_${name} ${name} ${arg_PCH})
-  if(arg_LIGHT)
-    target_compile_options(shoal_${name} PRIVATE ${SHOAL_LIGHT_OPTIONS})
+  shoal_target_defaults(${layer})
+  target_include_directories(${layer} PRIVATE "${PROJECT_SOURCE_DIR}/src"
+                                              "${PROJECT_SOURCE_DIR}/include")
+  set_target_properties(${layer} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  shoal_join_later(${layer})
+  if(arg_LIGHT AND SHOAL_LIGHT_OPTIONS)
+    set(arg_PCH shoal_light_pch)
+    target_compile_options(${layer} PRIVATE ${SHOAL_LIGHT_OPTIONS})
+  elseif(NOT arg_PCH)
+    set(arg_PCH shoal_library_pch)
   endif()
-  list(TRANSFORM arg_DEPENDS PREPEND shoal_)
-  shoal_link(shoal_${name} PUBLIC ${arg_DEPENDS})
+  shoal_use_pch(${layer} ${arg_PCH})
+  shoal_build_if_needed(${layer})
 endfunction()
 
-# target_link_libraries that also takes a target that has no source yet.
-function(shoal_link target scope)
-  get_target_property(type ${target} TYPE)
-  if(type STREQUAL "INTERFACE_LIBRARY")
-    set(scope INTERFACE)
-  endif()
-  target_link_libraries(${target} ${scope} ${ARGN})
+# shoal_core: the layers in one library, libshoal.a, or libshoal.so with BUILD_SHARED_LIBS. The
+# target shoal::shoal adds to it what programs find plug-ins with.
+function(shoal_join_layers)
+  get_property(layers GLOBAL PROPERTY SHOAL_LAYERS)
+  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
+  add_library(shoal_core ${layers})
+  set_target_properties(
+    shoal_core
+    PROPERTIES OUTPUT_NAME shoal
+               EXPORT_NAME core
+               LINKER_LANGUAGE CXX
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(shoal_core PUBLIC cxx_std_20)
+  shoal_common_options(shoal_core PUBLIC)
+  target_include_directories(
+    shoal_core PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(shoal_core PUBLIC ${SHOAL_NEEDS})
+  shoal_build_if_needed(shoal_core)
+  add_library(shoal_shoal INTERFACE)
+  set_target_properties(shoal_shoal PROPERTIES EXPORT_NAME shoal)
+  add_library(shoal::shoal ALIAS shoal_shoal)
+  target_link_libraries(shoal_shoal INTERFACE shoal_core)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_INSTALL_TARGETS shoal_core shoal_shoal)
 endfunction()
 
 # shoal_mpi_plugin(<name>)
@@ -255,7 +266,7 @@ function(shoal_c_library name)
   file(CONFIGURE OUTPUT "${source}" CONTENT "// everything is in the libraries that are linked\n")
   add_library(${library} SHARED "${source}")
   target_link_libraries(${library} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,shoal_${arg_LAYER}>
-                                           shoal_object shoal_runtime)
+                                           shoal_core)
   target_link_options(${library} PRIVATE "LINKER:--version-script=${exports}" LINKER:-z,nodelete)
   set_target_properties(
     ${library}

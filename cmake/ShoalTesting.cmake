@@ -24,7 +24,7 @@ endif()
 shoal_pch(
   shoal_test_pch
   OPTIONS ${SHOAL_TEST_OPTIONS}
-  LINK shoal_runtime GTest::gmock
+  LINK shoal_core GTest::gmock
   HEADERS <algorithm> <chrono> <functional> <map> <random> <set> <thread>
           <gmock/gmock.h> <gtest/gtest.h> <shoal/event.hpp> <shoal/shoal.hpp>)
 
@@ -63,7 +63,7 @@ add_library(
   test_programs STATIC EXCLUDE_FROM_ALL
   "${support}/flow_program.cpp" "${support}/memory_battery.cpp" "${support}/memory_program.cpp"
   "${support}/random_collectives.cpp")
-shoal_test_defaults(test_programs shoal_object shoal_runtime)
+shoal_test_defaults(test_programs shoal_core)
 
 # What tests may use, as far as this build has it.
 set(SHOAL_TEST_LIBRARIES "")
@@ -76,7 +76,7 @@ foreach(library IN LISTS SHOAL_TEST_LIBRARIES)
     list(REMOVE_ITEM SHOAL_TEST_LIBRARIES ${library})
   endif()
 endforeach()
-list(APPEND SHOAL_TEST_LIBRARIES shoal_edat_api shoal_c_api shoal_trace_tool shoal_contention
+list(APPEND SHOAL_TEST_LIBRARIES shoal_edat_api shoal_c_api shoal_trace_tool
      test_programs shoal::shoal GTest::gmock)
 
 # What `make check` runs has the label "check" as well; the target check_programs builds what that

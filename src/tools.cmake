@@ -1,4 +1,6 @@
-# The programs shoal-trace and shoal-top.
+# The programs shoal-trace and shoal-top, and manual pages.
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
 # --- shoal-trace. OTF2 is optional: without its library, that converter says so.
 
@@ -40,5 +42,35 @@ set(sources "${PROJECT_SOURCE_DIR}/src/top/program")
 add_executable(shoal-top "${sources}/main.cpp" "${sources}/terminal.cpp")
 shoal_target_defaults(shoal-top)
 target_include_directories(shoal-top PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_link_libraries(shoal-top PRIVATE shoal_top CLI11::CLI11)
+target_link_libraries(shoal-top PRIVATE shoal_core CLI11::CLI11)
 shoal_build_if_needed(shoal-top)
+
+# --- manual pages, of what --help prints (Debian: help2man)
+
+# shoal_manual_page(<name> <what it does> <command> <file that it is made of>)
+function(shoal_manual_page name title command made_of)
+  set(page "${CMAKE_CURRENT_BINARY_DIR}/man/${name}.1")
+  add_custom_command(
+    OUTPUT "${page}"
+    COMMAND "${SHOAL_HELP2MAN}" --no-info --version-string ${PROJECT_VERSION} --name "${title}"
+            --output "${page}" "${command}"
+    DEPENDS "${made_of}"
+    VERBATIM)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_MANUAL_PAGES "${page}")
+endfunction()
+
+find_program(SHOAL_HELP2MAN help2man)
+if(SHOAL_HELP2MAN AND SHOAL_INSTALL)
+  set(trace $<TARGET_FILE:shoal-trace>)
+  shoal_manual_page(shoal-trace "reads traces of shoal programs" ${trace} shoal-trace)
+  foreach(part IN ITEMS check summary convert diff report merge)
+    shoal_manual_page(shoal-trace-${part} "see shoal-trace(1)" "${trace} ${part}" shoal-trace)
+  endforeach()
+  shoal_manual_page(shoal-top "shows what the ranks of running shoal programs do"
+                    $<TARGET_FILE:shoal-top> shoal-top)
+  set(explore "${PROJECT_SOURCE_DIR}/tools/shoal-explore")
+  shoal_manual_page(shoal-explore "runs a shoal program in the simulator with many seeds"
+                    "${explore}" "${explore}")
+  get_property(pages GLOBAL PROPERTY SHOAL_MANUAL_PAGES)
+  add_custom_target(shoal_manual_pages ALL DEPENDS ${pages})
+endif()

@@ -24,7 +24,7 @@ if(SHOAL_MPI_PLUGINS)
     endif()
   endforeach()
   add_library(mpi_test_parts OBJECT mpi/world_battery.cpp)
-  shoal_test_defaults(mpi_test_parts shoal_object shoal_runtime)
+  shoal_test_defaults(mpi_test_parts shoal_core)
   shoal_test_program(mpi_tests support/joined_programs_main.cpp mpi_test_parts test_programs
                      shoal::shoal)
   target_sources(mpi_tests PRIVATE ${without_mpi})
@@ -103,11 +103,11 @@ set(plugin_programs tutorial_hello mpi_bare_hello mpi_static_hello mpi_other_ver
 if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello AND NOT SHOAL_SANITIZE)
   set(hello "${PROJECT_SOURCE_DIR}/apps/tutorial/hello.cpp")
   list(GET SHOAL_MPI_PLUGINS 0 first)
-  shoal_test_program(mpi_bare_hello "${hello}" shoal_object shoal_runtime)
+  shoal_test_program(mpi_bare_hello "${hello}" shoal_core)
   add_library(mpi_other_version MODULE plugin/other_version.cpp)
   target_include_directories(mpi_other_version PRIVATE "${PROJECT_SOURCE_DIR}/src")
   # As with SHOAL_MPI_STATIC: its definition of linked_mpi() comes before that of the library.
-  shoal_test_program(mpi_static_hello "${hello}" shoal_object shoal_runtime)
+  shoal_test_program(mpi_static_hello "${hello}" shoal_core)
   target_sources(mpi_static_hello PRIVATE "${PROJECT_SOURCE_DIR}/src/net/mpi_linked/linked.cpp"
                                           "${PROJECT_SOURCE_DIR}/src/net/mpi_plugin/mpi_plugin.cpp")
   shoal_mpi_plugin_definitions(mpi_static_hello ${first})

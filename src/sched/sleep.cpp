@@ -34,7 +34,7 @@ class Sleep final : public Waitable, private Timer {
 }  // namespace
 
 void sleep_ns(std::uint64_t duration_ns) {
-  Sleep(current_scheduler("sleep_for()", "other threads have std::this_thread::sleep_for()"),
+  Sleep(current_scheduler("sleep_for()", "other threads have the function of the standard library"),
         duration_ns)
       .wait();
 }

@@ -4,7 +4,7 @@
   shell_test.py --build BUILD [--mpirun COMMAND] [--list] [PAGE...]
 
 The blocks of a page run one after the other, in one scratch folder per page. Programs of the build
-are found there under the names that the pages use: ./bfs, build/apps/cholesky, shoal-trace, and
+are found there under the names that the pages use: build/release/bin/bfs, shoal-trace, and
 build/hello for the first program. A comment before a block makes exceptions:
 
   <!-- not run: REASON -->              the block is not run
@@ -66,15 +66,9 @@ def script_of(block, mpirun):
 
 def link_programs(build, scratch):
     """Makes the programs of the build available under the names of the pages."""
-    apps = {path.name: path for path in (build / "apps").iterdir()
-            if path.is_file() and os.access(path, os.X_OK)}
-    (scratch / "build/apps").mkdir(parents=True)
-    (scratch / "build/release").mkdir()
-    (scratch / "build/release/apps").symlink_to(scratch / "build/apps")
-    for name, path in apps.items():
-        (scratch / name).symlink_to(path)
-        (scratch / "build/apps" / name).symlink_to(path)
-    (scratch / "build/hello").symlink_to(apps["tutorial_hello"])
+    (scratch / "build/release").mkdir(parents=True)
+    (scratch / "build/release/bin").symlink_to(build / "bin")
+    (scratch / "build/hello").symlink_to(build / "bin/tutorial_hello")
     for name in ("apps", "tools"):
         (scratch / name).symlink_to(ROOT / name)
 
@@ -82,9 +76,9 @@ def link_programs(build, scratch):
 def environment(build, scratch, mpirun):
     folder = scratch / "bin"
     folder.mkdir()
-    (folder / "contention").symlink_to(build / "apps/contention")
+    (folder / "contention").symlink_to(build / "bin/contention")
     for tool in ("shoal-trace", "shoal-top"):
-        (folder / tool).symlink_to(build / "src" / tool)
+        (folder / tool).symlink_to(build / "bin" / tool)
     if mpirun:
         (folder / "mpirun").write_text(f'#!/bin/sh\nexec {mpirun} "$@"\n')
         (folder / "mpirun").chmod(0o755)

@@ -39,7 +39,7 @@ class Calibrate(suite.Suite):
     def test_validation_of_simulated_times(self):
         self.program("calibrate")
         self.run_command([sys.executable, suite.SOURCE / "bench/sim_validation",
-                          suite.build().folder / "apps", "--short", "--rounds", 1, "--repeat", 1])
+                          suite.build().folder / "bin", "--short", "--rounds", 1, "--repeat", 1])
 
 
 if __name__ == "__main__":

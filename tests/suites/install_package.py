@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import sys
 
 import suite
@@ -73,12 +74,22 @@ class Package(suite.Suite):
     def test_tools(self):
         tools, consumer = self.prefix / "bin", self.consumer()
         self.run_here(tools / "shoal-explore", "--seeds", "6", "--", consumer, "--ranks", "3")
-        names = ("shoal-explore", "shoal-bench", "shoal-trace", "shoal-top")
+        names = ("shoal-explore", "shoal-trace", "shoal-top")
         for program in [*(tools / name for name in names), consumer]:
             self.run_here(program, "--version", expect=f"^shoal {self.version}\n$")
-        self.run_here(tools / "shoal-bench", "--list", code=suite.FAILURE,
-                      expect=f"no case files in {self.prefix}/bench/cases. "
-                             "Benchmarks are run from a checkout")
+        # Benchmarks are run from a checkout.
+        self.assertFalse((tools / "shoal-bench").exists())
+
+    def test_license_and_pages(self):
+        documents = self.prefix / "share/doc/shoal"
+        self.assertIn("BSD 3-Clause", (documents / "LICENSE").read_text())
+        self.assertIn("# Getting started", (documents / "docs/getting_started.md").read_text())
+        if shutil.which("help2man"):
+            manual = self.prefix / "share/man/man1"
+            options = {"shoal-trace": "SUBCOMMAND", "shoal-trace-report": "\\-\\-output",
+                       "shoal-top": "\\-\\-interval", "shoal-explore": "\\-\\-seeds"}
+            for page, text in options.items():
+                self.assertIn(text, (manual / f"{page}.1").read_text())
 
     def test_programs_in_c_and_fortran(self):
         project = self.scratch / "build_c"

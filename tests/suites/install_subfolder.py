@@ -89,9 +89,22 @@ class FirstProgram(suite.Suite):
             f"-DCMAKE_CXX_COMPILER_LAUNCHER={variables['SHOAL_TEST_CCACHE']}"])
         self.assertNotIn("Warning", result.output + result.errors)
         self.run_command([variables["CMAKE_COMMAND"], "--build", folder / "build", "--parallel", 2])
-        output = self.run_command([folder / "build/hello", "--ranks", 4]).output
+        self.says_hello(folder / "build")
+        library = (folder / "build/shoal/src/libshoal.a").read_bytes()
+        for place in (build.source, folder):
+            self.assertNotIn(str(place).encode(), library)
+
+        # As a shared library, of the same objects.
+        self.run_command([variables["CMAKE_COMMAND"], "-DBUILD_SHARED_LIBS=ON", folder / "build"])
+        self.run_command([variables["CMAKE_COMMAND"], "--build", folder / "build", "--parallel", 2])
+        self.assertRegex(self.says_hello(folder / "build"), r"NEEDED +libshoal\.so\.[0-9]")
+
+    def says_hello(self, folder):
+        """What objdump says of the program, which runs."""
+        output = self.run_command([folder / "hello", "--ranks", 4]).output
         for rank in range(4):
             self.assertIn(f"Hello from rank {rank} of 4.", output)
+        return self.run_command(["objdump", "-p", folder / "hello"]).output
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class Build:
 
     def find(self, name):
         """The program `name`, or None where this build has none."""
-        for folder in ("apps", "tests", "bench", "src"):
+        for folder in ("bin", "tests", "bench"):
             path = self.folder / folder / name
             if path.is_file() and os.access(path, os.X_OK):
                 return path
@@ -206,6 +206,9 @@ class Suite(unittest.TestCase):
     def launched(self, name, mpi, processes, arguments="", **options):
         """Runs a program on processes of an MPI."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
+        for word in build().launchers[mpi]:  # without it, processes keep the processor as they poll
+            if word.endswith("libshoal_mpich_yield.so"):
+                self.assertTrue(os.path.exists(word), f"{word} was not built")
         return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi),
                                  *words], **options)
 
