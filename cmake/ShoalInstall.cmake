@@ -105,14 +105,15 @@ if(SHOAL_MPI_STATIC)
     list(APPEND cflags ${includes})
   endif()
 endif()
-# An archive's needs are those of its users. The RUNPATH leads to plug-ins.
+# Users of an archive link what it needs. The RUNPATH leads to plug-ins; pkg-config quotes a blank
+# in it only if no other option is before it.
 shoal_pkg_config(
   shoal
   DESCRIPTION "${PROJECT_DESCRIPTION}"
   INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
   REQUIRES ${requires}
   CFLAGS ${cflags}
-  LIBS ${libs} -lboost_context -pthread "-Wl,-rpath,\${libdir}")
+  LIBS -pthread ${libs} -lboost_context "-Wl,-rpath,\${libdir}")
 shoal_pkg_config(
   shoal_c
   DESCRIPTION "Tasks driven by events, for C"

@@ -18,7 +18,7 @@ function(shoal_target_defaults target)
             $<$<BOOL:${SHOAL_WERROR}>:-Werror>
             # No path of this machine in what is installed.
             $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
-            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${PROJECT_BINARY_DIR}/=>
+            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${CMAKE_BINARY_DIR}=.>
             $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)

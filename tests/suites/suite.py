@@ -63,7 +63,7 @@ class Build:
 
     def find(self, name):
         """The program `name`, or None where this build has none."""
-        for folder in ("bin", "tests", "bench"):
+        for folder in ("bin", "src", "tests", "bench"):
             path = self.folder / folder / name
             if path.is_file() and os.access(path, os.X_OK):
                 return path
