@@ -1,7 +1,7 @@
 #pragma once
 // Costs that decide between trees of multicasts.
 
-#include <shoal/detail/am/tree_costs.hpp>
+#include <shoal/detail/team/tree_costs.hpp>
 #include <shoal/shoal.hpp>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/* The completion protocol of src/term/detector.cpp and of the snapshots of src/term/scope.cpp, for
+/* The completion protocol of src/team/detector.cpp and of the snapshots of src/team/scope.cpp, for
  * exhaustive search by Spin. completion.md says what is covered, what is left out, and why.
  *
  * A world is RANKS ranks in a tree of ARITY, whose main functions each call wait() WAITS times. They,

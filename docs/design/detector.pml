@@ -1,4 +1,4 @@
-/* The completion protocol of src/term/detector.cpp, function by function, as completion.pml and
+/* The completion protocol of src/team/detector.cpp, function by function, as completion.pml and
  * completion_teams.pml include it. They define, before: `me`, a rank in a tree of ARITY, is_root, child(k)
  * and has_child(k); a snapshot, as is_idle, look_finished, look_processed, look_queued, held_now,
  * unsatisfied_now, parks_now; note_reported() and note_confirmed(); send_up() and send_down(). And

@@ -1,7 +1,7 @@
 #pragma once
 // Message arguments to bytes and back.
 
-#include <shoal/detail/am/archive_std.hpp>
+#include <shoal/detail/team/archive_std.hpp>
 
 namespace shoal {
 

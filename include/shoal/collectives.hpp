@@ -1,7 +1,7 @@
 #pragma once
 // Collective operations of a team.
 
-#include <shoal/detail/coll/typed.hpp>
+#include <shoal/detail/team/coll/typed.hpp>
 #include <shoal/future.hpp>
 
 #include <optional>

@@ -5,7 +5,7 @@
 #include <shoal/codelet.hpp>
 #include <shoal/detail/flow/insert.hpp>
 #include <shoal/detail/flow/sequence.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <array>

@@ -10,7 +10,7 @@
 #include <shoal/detail/graph/inputs.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/key.hpp>
 
 #include <array>

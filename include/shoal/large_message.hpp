@@ -1,8 +1,8 @@
 #pragma once
 // Large active messages: one buffer travels from the sender's memory straight into the receiver's.
 
-#include <shoal/detail/am/cast_steps.hpp>
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/team/cast_steps.hpp>
 #include <shoal/message.hpp>
 
 #include <atomic>

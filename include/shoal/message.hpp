@@ -1,10 +1,10 @@
 #pragma once
 // Active messages: a handler and its arguments, run on another rank.
 
-#include <shoal/detail/am/multicast.hpp>
-#include <shoal/detail/am/send.hpp>
 #include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/team/multicast.hpp>
+#include <shoal/detail/team/send.hpp>
 
 #include <concepts>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/key.hpp>
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Promises that are fulfilled from other ranks.
 
 #include <shoal/archive.hpp>
-#include <shoal/detail/am/promise_table.hpp>
+#include <shoal/detail/team/promise_table.hpp>
 #include <shoal/error.hpp>
 #include <shoal/future.hpp>
 #include <shoal/message.hpp>

@@ -8,7 +8,7 @@
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/deprecated.hpp>
 #include <shoal/detail/team/rank_set.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/future.hpp>
 #include <shoal/immutable.hpp>
 #include <shoal/large_message.hpp>

@@ -1,10 +1,10 @@
 #include "edat_api/program.hpp"
 
-#include "am/messenger.hpp"
 #include "base/per_thread.hpp"
 #include "c_api/payload.hpp"
 #include "env/host.hpp"
 #include "env/topology.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/run.hpp>

@@ -9,7 +9,7 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/event/events.hpp>
 #include <shoal/message.hpp>
 

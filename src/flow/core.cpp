@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::flow {
 

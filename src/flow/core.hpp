@@ -10,7 +10,7 @@
 #include "flow/transfers.hpp"
 
 #include <shoal/detail/flow/sequence.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 
 #include <cstdint>
 #include <memory>

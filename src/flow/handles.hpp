@@ -6,7 +6,7 @@
 
 #include <shoal/detail/flow/types.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <cstddef>

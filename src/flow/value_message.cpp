@@ -1,6 +1,6 @@
 #include "flow/value_message.hpp"
 
-#include <shoal/detail/am/cast_steps.hpp>
+#include <shoal/detail/team/cast_steps.hpp>
 #include <shoal/large_message.hpp>
 
 #include <optional>

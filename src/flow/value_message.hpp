@@ -3,8 +3,8 @@
 
 #include "flow/receive_task.hpp"
 
-#include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/team/channel.hpp>
 #include <shoal/recipients.hpp>
 
 #include <cstddef>

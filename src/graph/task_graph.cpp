@@ -5,7 +5,7 @@
 #include <charconv>
 #include <limits>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::graph {
 

@@ -1,7 +1,7 @@
 #include <shoal/detail/memory/core.hpp>
 
-#include "am/messenger.hpp"
 #include "memory/remote.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/global_ptr.hpp>

@@ -1,6 +1,6 @@
 #include "memory/remote.hpp"
-#include "am/messenger.hpp"
 #include "memory/blocks.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/net/transport.hpp>

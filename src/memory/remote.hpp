@@ -6,7 +6,7 @@
 #include "net/remote_memory.hpp"
 
 #include <shoal/detail/memory/core.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/message.hpp>
 

@@ -1,8 +1,8 @@
 // Ways to the heaps of other ranks.
 
-#include "am/messenger.hpp"
 #include "memory/remote.hpp"
 #include "net/remote_memory.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sync/strand.hpp>

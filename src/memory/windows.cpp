@@ -1,8 +1,8 @@
 // Gets from other nodes by the transport's own access to memory (MPI-3 RMA).
 
-#include "am/messenger.hpp"
 #include "memory/remote.hpp"
 #include "net/remote_memory.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/large_message.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <shoal/detail/net/transport.hpp>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal {
 

@@ -1,7 +1,7 @@
 // Invocations through rank 0 of teams that are not there.
 
-#include "am/messenger.hpp"
 #include "object/outside.hpp"
+#include "team/messenger.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -6,7 +6,7 @@
 
 #include <exception>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::object {
 

@@ -2,8 +2,8 @@
 
 #include <shoal/detail/object/objects.hpp>
 
-#include "am/messenger.hpp"
 #include "object/outside.hpp"
+#include "team/messenger.hpp"
 
 #include <fmt/format.h>
 

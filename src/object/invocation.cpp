@@ -3,9 +3,9 @@
 #include <shoal/detail/object/objects.hpp>
 #include <shoal/error.hpp>
 
-#include "am/messenger.hpp"
-#include "am/unexpected_messages.hpp"
 #include "object/outside.hpp"
+#include "team/messenger.hpp"
+#include "team/unexpected_messages.hpp"
 
 #include <fmt/format.h>
 

@@ -3,9 +3,9 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/key.hpp>
 
-#include "am/messenger.hpp"
 #include "object/outside.hpp"
 #include "object/share.hpp"
+#include "team/messenger.hpp"
 
 #include <fmt/format.h>
 

@@ -10,10 +10,10 @@
 #include <shoal/key.hpp>
 #include <shoal/world.hpp>
 
-#include "am/messenger.hpp"
-#include "am/unexpected_messages.hpp"
 #include "base/bytes.hpp"
 #include "object/outside.hpp"
+#include "team/messenger.hpp"
+#include "team/unexpected_messages.hpp"
 
 #include <fmt/format.h>
 

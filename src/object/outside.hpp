@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::object {
 

@@ -10,7 +10,7 @@
 #include <exception>
 #include <utility>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::object {
 

@@ -1,9 +1,9 @@
 #pragma once
 // The turn of the code that may use the representatives on one rank: one at a time.
 
-#include <shoal/detail/am/channel.hpp>
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/channel.hpp>
 #include <shoal/team.hpp>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "am/unexpected_messages.hpp"
+#include "team/unexpected_messages.hpp"
 
 namespace shoal::object {
 

@@ -1,13 +1,13 @@
 #include "runtime/clock_sync.hpp"
 
-#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/team/handler.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
 
-#include "am/messenger.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::runtime {
 

@@ -7,7 +7,7 @@
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
-#include <shoal/detail/am/tree_costs.hpp>
+#include <shoal/detail/team/tree_costs.hpp>
 #include <shoal/detail/trace/event.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "runtime/memory_plan.hpp"
 
-#include "am/messenger.hpp"
 #include "runtime/count.hpp"
 #include "runtime/input_file.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/contention/advice.hpp>
 #include <shoal/error.hpp>

@@ -1,6 +1,6 @@
 #include "runtime/process_info.hpp"
 
-#include <shoal/detail/am/handler.hpp>
+#include <shoal/detail/team/handler.hpp>
 
 #include "env/host.hpp"
 #include "runtime/exchange.hpp"

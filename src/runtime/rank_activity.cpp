@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "am/message_report.hpp"
 #include "sched/inspector.hpp"
+#include "team/message_report.hpp"
 
 namespace shoal::runtime {
 

@@ -1,12 +1,12 @@
 #include "runtime/rank_report.hpp"
 
-#include "am/arrivals.hpp"
-#include "am/message_report.hpp"
-#include "am/messenger.hpp"
 #include "runtime/config_options.hpp"
 #include "runtime/count.hpp"
 #include "sched/memory_bound.hpp"
-#include "term/scope_state.hpp"
+#include "team/arrivals.hpp"
+#include "team/message_report.hpp"
+#include "team/messenger.hpp"
+#include "team/scope_state.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
 #include "runtime/rank_runtime.hpp"
 
-#include "am/messenger.hpp"
 #include "base/thrown.hpp"
 #include "flow/performance_models.hpp"
 #include "runtime/main_throws.hpp"
+#include "team/messenger.hpp"
 
 #include <cstddef>
 #include <deque>

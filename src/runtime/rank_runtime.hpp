@@ -2,17 +2,17 @@
 // Everything that one rank of this process is made of.
 
 #include <shoal/detail/base/function.hpp>
-#include <shoal/detail/coll/collectives.hpp>
 #include <shoal/detail/memory/core.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/coll/collectives.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/flow_scheduler.hpp>
 #include <shoal/run.hpp>
 
-#include "am/messenger.hpp"
 #include "runtime/config.hpp"
+#include "team/messenger.hpp"
 
 #include <exception>
 #include <memory>

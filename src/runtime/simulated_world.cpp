@@ -1,11 +1,11 @@
 #include "runtime/simulated_world.hpp"
 
-#include "am/message_report.hpp"
-#include "am/messenger.hpp"
 #include "runtime/end_report.hpp"
 #include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 #include "sched/inspector.hpp"
+#include "team/message_report.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/compute.hpp>
 #include <shoal/detail/env/guards.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 // Control messages between the stall watches of processes. Included by stall_watch.cpp only.
 
-#include "am/messenger.hpp"
 #include "runtime/stall_watch.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/archive.hpp>
 

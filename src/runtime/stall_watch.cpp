@@ -1,10 +1,10 @@
 #include "runtime/stall_watch.hpp"
 
-#include "am/messenger.hpp"
 #include "env/host.hpp"
 #include "runtime/count.hpp"
 #include "runtime/stall_messages.hpp"
 #include "sched/inspector.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/archive.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 // Control messages between the status pages of processes. Included by status_page.cpp only.
 
-#include "am/messenger.hpp"
 #include "runtime/status_page.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::runtime {
 

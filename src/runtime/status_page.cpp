@@ -1,11 +1,11 @@
 #include "runtime/status_page.hpp"
 
-#include "am/message_report.hpp"
-#include "am/messenger.hpp"
 #include "env/host.hpp"
 #include "env/machine_watch.hpp"
 #include "runtime/status_messages.hpp"
 #include "sched/worker_figures.hpp"
+#include "team/message_report.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/error.hpp>
 #include <shoal/trace.hpp>

@@ -1,8 +1,8 @@
 #include "runtime/world_checker.hpp"
 
-#include "am/messenger.hpp"
 #include "sched/inspector.hpp"
 #include "sim/sim_link.hpp"
+#include "team/messenger.hpp"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@ namespace shoal::sim {
 
 namespace {
 
-// Control messages that a world sends while nothing happens in the program (src/term/scope.cpp).
+// Control messages that a world sends while nothing happens in the program (src/team/scope.cpp).
 bool is_detection(std::string_view handler) {
   constexpr std::array<std::string_view, 4> kNames{"shoal::report", "shoal::request",
                                                    "shoal::confirmation", "shoal::done"};

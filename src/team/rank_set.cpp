@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "am/rank_map_table.hpp"
+#include "team/rank_map_table.hpp"
 
 namespace shoal {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "am/messenger.hpp"
-#include "am/rank_map_table.hpp"
-#include "am/unexpected_messages.hpp"
+#include "team/messenger.hpp"
+#include "team/rank_map_table.hpp"
+#include "team/unexpected_messages.hpp"
 
 namespace shoal {
 

@@ -1,7 +1,7 @@
 #include <shoal/world.hpp>
 
-#include "am/message_report.hpp"
 #include "sched/inspector.hpp"
+#include "team/message_report.hpp"
 
 namespace shoal {
 

@@ -1,8 +1,8 @@
 // A task that sends many messages without a pause: packets that are full leave meanwhile.
 
-#include "am/messenger.hpp"
 #include "mpi/world_battery.hpp"
 #include "support/joined_program.hpp"
+#include "team/messenger.hpp"
 
 namespace runtime_stream_test {
 

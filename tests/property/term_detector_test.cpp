@@ -2,7 +2,7 @@
 // link. The simulation knows the truth, so it knows when the protocol may say "complete".
 
 #include "support/sizes.hpp"
-#include "term/detector.hpp"
+#include "team/detector.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,12 +4,12 @@
 #include "runtime/simulated_world.hpp"
 #include "sim/order.hpp"
 
-#include "am/messenger.hpp"
 #include "support/random_collectives.hpp"
 #include "support/random_dag.hpp"
 #include "support/run_world.hpp"
 #include "support/sim_config.hpp"
 #include "support/sizes.hpp"
+#include "team/messenger.hpp"
 
 #include <shoal/shoal.hpp>
 

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "am/messenger.hpp"
 #include "support/heap_meter.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "team/messenger.hpp"
 
 #include <algorithm>
 #include <array>

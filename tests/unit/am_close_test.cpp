@@ -2,9 +2,9 @@
 
 #include <shoal/shoal.hpp>
 
-#include "am/messenger.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "team/messenger.hpp"
 
 #include <gtest/gtest.h>
 

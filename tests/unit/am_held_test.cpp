@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "am/messenger.hpp"
-#include "am/unexpected_messages.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
+#include "team/messenger.hpp"
+#include "team/unexpected_messages.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,10 +3,10 @@
 
 #include <shoal/compute.hpp>
 
-#include "am/messenger.hpp"
 #include "support/object_worlds.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
+#include "team/messenger.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <shoal/sleep.hpp>
 #include <shoal/when.hpp>
 
-#include "am/messenger.hpp"
 #include "support/sizes.hpp"
 #include "support/wait_world.hpp"
+#include "team/messenger.hpp"
 
 #include <atomic>
 #include <chrono>

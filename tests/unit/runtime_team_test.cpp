@@ -3,13 +3,13 @@
 
 #include <shoal/shoal.hpp>
 
-#include "am/messenger.hpp"
-#include "am/rank_map_table.hpp"
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
-#include "term/scope_state.hpp"
+#include "team/messenger.hpp"
+#include "team/rank_map_table.hpp"
+#include "team/scope_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "term/detector.hpp"
+#include "team/detector.hpp"
 
 namespace term_detector_test {
 

@@ -4,7 +4,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sched/timers.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/event/event.hpp>
 
 #include <cstddef>

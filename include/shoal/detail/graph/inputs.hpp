@@ -5,7 +5,7 @@
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/key.hpp>
 #include <shoal/message.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/detail/term/scope.hpp>
+#include <shoal/detail/team/scope.hpp>
 #include <shoal/rank.hpp>
 #include <shoal/transfer.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 // The receiving end of invocations: handlers, which decode them, and their results.
 
-#include <shoal/detail/am/handler.hpp>
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/team/handler.hpp>
 #include <shoal/overload.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // Ranks that a team is made of.
 
 #include <shoal/archive.hpp>
-#include <shoal/detail/am/rank_map.hpp>
+#include <shoal/detail/team/rank_map.hpp>
 #include <shoal/rank.hpp>
 #include <shoal/recipients.hpp>
 

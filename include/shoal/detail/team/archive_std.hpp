@@ -1,0 +1,305 @@
+#pragma once
+// Codecs of the standard library's types.
+
+#include <shoal/detail/team/archive_core.hpp>
+
+namespace shoal::wire {
+
+/// Saves one element of a range; takes a byte even if the element's serialize() writes nothing.
+template <class Archive, class T>
+constexpr void save_element(Archive& ar, const T& element) {
+  const std::size_t before = ar.position();
+  ar(element);
+  if (ar.position() == before) ar.raw(std::byte{0});
+}
+
+template <class T>
+T load_element(ReadArchive& ar) {
+  const std::size_t before = ar.position();
+  T element = load<T>(ar);
+  if (ar.position() == before) static_cast<void>(ar.raw<std::byte>());
+  return element;
+}
+
+template <class T>
+inline constexpr std::size_t element_bytes_min_v = is_raw_v<T> ? sizeof(T) : 1;
+
+/// Number of elements to reserve at once: a corrupt count reserves no more memory than about the
+/// size of the message; a container with more elements grows as they arrive.
+template <class T>
+std::size_t prudent_capacity(const ReadArchive& ar, std::size_t count) {
+  const std::size_t likely = ar.remaining() / sizeof(T) + 1;
+  return count < likely ? count : likely;
+}
+
+template <class Archive>
+std::size_t load_index(Archive& ar, std::size_t limit, const char* what) {
+  const auto index = ar.template raw<std::uint8_t>();
+  if (index >= limit) [[unlikely]]
+    throw_bad_value(ar.position() - 1, what, index);
+  return index;
+}
+
+template <class Archive, class Range>
+constexpr void save_range(Archive& ar, const Range& range) {
+  ar.count(range.size());
+  for (const auto& element : range) save_element(ar, element);
+}
+
+template <class Char, class Traits, class Allocator>
+struct Codec<std::basic_string<Char, Traits, Allocator>> {
+  using String = std::basic_string<Char, Traits, Allocator>;
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const String& value) {
+    ar.count(value.size());
+    ar.block(std::span(value.data(), value.size()));
+  }
+
+  static String load(ReadArchive& ar) {
+    const auto view = ar.view<Char>(ar.count(sizeof(Char)));
+    return String(view.data(), view.size());
+  }
+};
+
+template <class T, class Allocator>
+struct Codec<std::vector<T, Allocator>> {
+  using Vector = std::vector<T, Allocator>;
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const Vector& value) {
+    if constexpr (is_raw_v<T>) {
+      ar.count(value.size());
+      ar.block(std::span(value.data(), value.size()));
+    } else {
+      save_range(ar, value);
+    }
+  }
+
+  static Vector load(ReadArchive& ar) {
+    const std::size_t count = ar.count(element_bytes_min_v<T>);
+    if constexpr (is_raw_v<T> && alignof(T) <= max_alignment) {
+      const auto view = ar.view<T>(count);
+      return Vector(view.begin(), view.end());
+    } else {
+      Vector value;
+      value.reserve(prudent_capacity<T>(ar, count));
+      for (std::size_t i = 0; i < count; ++i) value.push_back(load_element<T>(ar));
+      return value;
+    }
+  }
+};
+
+/// Eight to a byte.
+template <class Allocator>
+struct Codec<std::vector<bool, Allocator>> {
+  using Vector = std::vector<bool, Allocator>;
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const Vector& value) {
+    ar.count(value.size());
+    for (std::size_t begin = 0; begin < value.size(); begin += 8) {
+      unsigned bits = 0;
+      for (std::size_t i = begin; i < begin + 8 && i < value.size(); ++i) {
+        bits |= static_cast<unsigned>(value[i]) << (i - begin);
+      }
+      ar.raw(static_cast<std::uint8_t>(bits));
+    }
+  }
+
+  static Vector load(ReadArchive& ar) {
+    const std::size_t offset = ar.position();
+    const auto count = ar.raw<std::uint64_t>();
+    const std::uint64_t size_bytes = count / 8 + (count % 8 != 0 ? 1 : 0);
+    if (size_bytes > ar.remaining()) throw_bad_count(offset, size_bytes, 1, ar.remaining());
+    const auto bytes = ar.view<std::uint8_t>(static_cast<std::size_t>(size_bytes));
+    Vector value(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < value.size(); ++i) value[i] = ((bytes[i / 8] >> (i % 8)) & 1U) != 0;
+    return value;
+  }
+};
+
+template <class C>
+  requires(is_std_template<C>("deque") || is_std_template<C>("list"))
+struct Codec<C> {
+  using T = typename C::value_type;
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const C& value) {
+    save_range(ar, value);
+  }
+
+  static C load(ReadArchive& ar) {
+    const std::size_t count = ar.count(element_bytes_min_v<T>);
+    C value;
+    for (std::size_t i = 0; i < count; ++i) value.push_back(load_element<T>(ar));
+    return value;
+  }
+};
+
+template <class C>
+concept OrderedSet = is_std_template<C>("set") || is_std_template<C>("multiset");
+template <class C>
+concept UnorderedSet =
+    is_std_template<C>("unordered_set") || is_std_template<C>("unordered_multiset");
+template <class C>
+concept OrderedMap = is_std_template<C>("map") || is_std_template<C>("multimap");
+template <class C>
+concept UnorderedMap =
+    is_std_template<C>("unordered_map") || is_std_template<C>("unordered_multimap");
+
+template <class C>
+  requires OrderedSet<C> || UnorderedSet<C> || OrderedMap<C> || UnorderedMap<C>
+struct Codec<C> {
+  using Key = typename C::key_type;
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const C& value) {
+    save_range(ar, value);  // a pair of a map is saved as (key, value)
+  }
+
+  static C load(ReadArchive& ar) {
+    const std::size_t count = ar.count(1);
+    C value;
+    if constexpr (UnorderedSet<C> || UnorderedMap<C>) {
+      value.reserve(prudent_capacity<typename C::value_type>(ar, count));
+    }
+    for (std::size_t i = 0; i < count; ++i) load_entry(ar, value);
+    return value;
+  }
+
+ private:
+  // The hint makes ordered insertion linear and keeps the order of equal keys.
+  static void load_entry(ReadArchive& ar, C& value) {
+    if constexpr (OrderedMap<C> || UnorderedMap<C>) {
+      auto entry = load_element<std::pair<Key, typename C::mapped_type>>(ar);
+      value.emplace_hint(value.end(), std::move(entry));
+    } else {
+      value.emplace_hint(value.end(), load_element<Key>(ar));
+    }
+  }
+};
+
+template <class T, std::size_t N>
+struct Codec<T[N]> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const T (&value)[N]) {
+    for (const T& element : value) ar(element);
+  }
+
+  static void load_into(ReadArchive& ar, T (&value)[N]) {
+    for (T& element : value) ar(element);
+  }
+};
+
+template <class T, std::size_t N>
+struct Codec<std::array<T, N>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const std::array<T, N>& value) {
+    for (const T& element : value) ar(element);
+  }
+
+  static std::array<T, N> load(ReadArchive& ar) {
+    return load_all(ar, std::make_index_sequence<N>());
+  }
+
+ private:
+  // Braces evaluate their elements from left to right; the same below.
+  template <std::size_t... I>
+  static std::array<T, N> load_all(ReadArchive& ar, std::index_sequence<I...> /*indices*/) {
+    return {(static_cast<void>(I), wire::load<T>(ar))...};
+  }
+};
+
+template <class A, class B>
+struct Codec<std::pair<A, B>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const std::pair<A, B>& value) {
+    ar(value.first, value.second);
+  }
+
+  static std::pair<A, B> load(ReadArchive& ar) {
+    return std::pair<A, B>{wire::load<std::remove_const_t<A>>(ar), wire::load<B>(ar)};
+  }
+};
+
+template <class... Ts>
+struct Codec<std::tuple<Ts...>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const std::tuple<Ts...>& value) {
+    std::apply([&ar](const Ts&... elements) { ar(elements...); }, value);
+  }
+
+  static std::tuple<Ts...> load(ReadArchive& ar) {
+    return std::tuple<Ts...>{wire::load<Ts>(ar)...};
+  }
+};
+
+template <class T>
+struct Codec<std::optional<T>> {
+  template <class Archive>
+  static constexpr void save(Archive& ar, const std::optional<T>& value) {
+    ar(static_cast<std::uint8_t>(value.has_value() ? 1 : 0));
+    if (value) ar(*value);
+  }
+
+  static std::optional<T> load(ReadArchive& ar) {
+    if (load_index(ar, 2, "presence of a std::optional") == 0) return std::nullopt;
+    return std::optional<T>(std::in_place, wire::load<T>(ar));
+  }
+};
+
+template <template <class...> class VariantOf, class... Ts>
+  requires is_variant_v<VariantOf<Ts...>>
+struct Codec<VariantOf<Ts...>> {
+  using Variant = VariantOf<Ts...>;
+  static_assert(sizeof...(Ts) < 256, "shoal: a std::variant in a message has at most 255 types");
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const Variant& value) {
+    ar(static_cast<std::uint8_t>(value.index()));
+    visit([&ar](const auto& held) { ar(held); }, value);  // throws if valueless
+  }
+
+  static Variant load(ReadArchive& ar) {
+    return load_alternative<0, Ts...>(ar, load_index(ar, sizeof...(Ts), "index of a std::variant"));
+  }
+
+ private:
+  template <std::size_t I, class First, class... Rest>
+  static Variant load_alternative(ReadArchive& ar, std::size_t index) {
+    if constexpr (sizeof...(Rest) > 0) {
+      if (index != I) return load_alternative<I + 1, Rest...>(ar, index);
+    }
+    return Variant(std::in_place_index<I>, wire::load<First>(ar));
+  }
+};
+
+/// May be null. A chain of them recurses as deep as the chain is long.
+template <class T>
+struct Codec<std::unique_ptr<T>> {
+  static_assert(!std::is_array_v<T>,
+                "shoal: a std::unique_ptr of an array does not know its size: send a std::vector");
+  static_assert(!std::is_polymorphic_v<T> || std::is_final_v<T>,
+                "shoal: a std::unique_ptr to a polymorphic type cannot travel, the derived part "
+                "would be lost: send a std::variant of the final types");
+
+  template <class Archive>
+  static constexpr void save(Archive& ar, const std::unique_ptr<T>& value) {
+    ar(static_cast<std::uint8_t>(value ? 1 : 0));
+    if (value) ar(*value);
+  }
+
+  static std::unique_ptr<T> load(ReadArchive& ar) {
+    if (load_index(ar, 2, "presence behind a std::unique_ptr") == 0) return nullptr;
+    if constexpr (Access::is_default_constructible<T>) {
+      auto value = Access::construct_on_heap<T>();
+      load_into(ar, *value);
+      return value;
+    } else {
+      return std::make_unique<T>(wire::load<T>(ar));
+    }
+  }
+};
+
+}  // namespace shoal::wire

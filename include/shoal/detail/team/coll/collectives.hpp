@@ -1,0 +1,164 @@
+#pragma once
+// Collective operations of a team, on active messages between its members.
+
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/team/coll/block.hpp>
+#include <shoal/detail/team/scope.hpp>
+#include <shoal/rank.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shoal::coll {
+
+/// operation(a, b) of two encoded values.
+using Combine = Function<Block(const Block&, const Block&)>;
+/// result = operation(a, b), for each element; `result` may be `a` or `b`.
+using CombineInto = Function<void(std::span<std::byte> result, std::span<const std::byte> a,
+                                  std::span<const std::byte> b)>;
+/// Elements of one member, of `element_bytes` each: as many on all members.
+struct Array {
+  std::span<std::byte> bytes;
+  std::size_t element_bytes = 1;
+};
+
+enum class Kind : std::uint16_t {
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  gather,
+  allgather,
+  scan,
+  alltoall,
+  reduce_scatter
+};
+[[nodiscard]] const char* name_of(Kind kind);
+
+/// Type of values, or of the elements of arrays.
+struct ValueType {
+  std::uint32_t signature = 0;
+  std::string_view spelled;  // by the compiler
+  std::size_t size_bytes = 1;
+};
+/// Values of an operation, alike on all members.
+struct Values {
+  static constexpr std::size_t kSingle = ~std::size_t{0};
+
+  const ValueType* type = nullptr;    // nullptr: none
+  std::size_t array_bytes = kSingle;  // of the array of each member
+  std::uint32_t signature = 0;        // of both
+};
+
+/// Description of an operation, the same on all members.
+struct Call {
+  Kind kind = Kind::barrier;
+  Rank root{0};
+  Values values{};
+
+  [[nodiscard]] bool has_root() const {
+    return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather;
+  }
+  /// "reduce() of 4 elements of double with root 1".
+  [[nodiscard]] std::string text() const;
+};
+
+/// One collective operation on one rank, from its begin to its end.
+class Operation;
+/// Pieces of operations between this rank and other members.
+class Exchange;
+using SharedOperation = std::shared_ptr<Operation>;
+
+/// Notified once, on any thread, when an operation has ended on this rank. It must not block.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void complete(const std::vector<Block>& results) = 0;
+  /// Called instead of the notification when the scope has failed.
+  virtual void fail(const std::exception_ptr& error) = 0;
+};
+
+/// One per rank of a team; made on all its ranks before any other instance handler of the team. All
+/// members begin the same operations in the same order. An operation goes on in handlers: any
+/// number may be under way. Values of kLargeMessageBytes and more travel as payloads of large
+/// messages; large arrays straight between the members' memory, with several parts under way.
+class Collectives {
+ public:
+  explicit Collectives(term::Scope& scope);
+  ~Collectives();
+  Collectives(const Collectives&) = delete;
+  Collectives& operator=(const Collectives&) = delete;
+
+  [[nodiscard]] Rank rank() const;
+  [[nodiscard]] sched::Scheduler& scheduler() const;
+  /// All members are ranks of this process: immutable values need not be encoded.
+  [[nodiscard]] bool in_one_process() const;
+
+  // --- begin an operation. **Caller**: a main function or task. **Errors**: CheckError for a root
+  // that does not exist. When another member has begun something else, the scope fails with an
+  // error that names both. Results are in the order of ranks. `combine` runs in handlers. Arrays
+  // outlive the operation; small ones give results, as values do, and large ones are in place.
+
+  /// Depth log2(n). No results.
+  SharedOperation barrier();
+  /// One result: the root's value. Depth log2(n).
+  SharedOperation broadcast(const Values& values, Block mine, Rank root);
+  /// Copies the array of the root into `place` of the others. No results.
+  SharedOperation broadcast(const Values& values, std::span<std::byte> place, Rank root);
+  /// One result on the root. Values are combined in the order of ranks. Depth log2(n) + 1.
+  SharedOperation reduce(const Values& values, Block mine, Combine combine, Rank root);
+  /// Combines the arrays of all members into that of the root; if it is small, into one result
+  /// there. Large ones go along a chain.
+  SharedOperation reduce(const Values& values, Array mine, CombineInto combine, Rank root);
+  /// One result. Values are combined in the order of ranks, alike on all. Depth log2(n) + 2.
+  SharedOperation allreduce(const Values& values, Block mine, Combine combine);
+  /// Combines the arrays of all members into `mine` of each. No results. Large ones are combined in
+  /// the order of a ring.
+  SharedOperation allreduce(const Values& values, Array mine, CombineInto combine);
+  /// n results on the root. Depth log2(n). Large values go to the root directly.
+  SharedOperation gather(const Values& values, Block mine, Rank root);
+  /// Into `all` on the root, if the arrays are large.
+  SharedOperation gather(const Values& values, std::span<const std::byte> mine,
+                         std::span<std::byte> all, Rank root);
+  /// n results. Depth log2(n). Large values are multicast in segments.
+  SharedOperation allgather(const Values& values, Block mine);
+  /// Into `all`, if the arrays are large: round a ring.
+  SharedOperation allgather(const Values& values, std::span<const std::byte> mine,
+                            std::span<std::byte> all);
+  /// Two results, or one on rank 0: the values of ranks 0 to this one combined, and those before
+  /// this one. Depth log2(n).
+  SharedOperation scan(const Values& values, Block mine, Combine combine);
+  /// In place; one or two results, if they are small. Large ones go along the chain of ranks.
+  SharedOperation scan(const Values& values, Array mine, CombineInto combine);
+  /// n results: the value of each rank for this one. n - 1 messages from each rank.
+  SharedOperation alltoall(Kind kind, const Values& values, std::vector<Block> mine);
+  /// Into `theirs`, if the parts are large.
+  SharedOperation alltoall(const Values& values, std::span<const std::byte> mine,
+                           std::span<std::byte> theirs);
+  /// Into `mine`, if it is large, round a ring; else n results, to be combined.
+  SharedOperation reduce_scatter(const Values& values, std::span<const std::byte> all,
+                                 std::span<std::byte> mine, CombineInto combine);
+
+  /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
+  const std::vector<Block>& wait(const SharedOperation& operation);
+  /// Tells `completion` when the operation has ended, or at once.
+  void then(const SharedOperation& operation, std::unique_ptr<Completion> completion);
+
+ private:
+  template <class Start>
+  SharedOperation begin(const Call& call, Start start);
+  /// Values of `part` bytes go straight into place.
+  [[nodiscard]] bool goes_straight(std::size_t part_bytes) const;
+  /// Arrays of this size go along a chain.
+  [[nodiscard]] bool goes_along_chain(std::size_t size_bytes) const;
+
+  const std::unique_ptr<Exchange> exchange_;
+};
+
+}  // namespace shoal::coll

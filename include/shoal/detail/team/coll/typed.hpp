@@ -1,0 +1,319 @@
+#pragma once
+// Collective operations on values with a type.
+
+#include <shoal/archive.hpp>
+#include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/team/coll/collectives.hpp>
+#include <shoal/future.hpp>
+
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal::coll {
+
+template <class T>
+Block block_of(const T& value) {
+  const std::size_t size = encoded_size<T>(value);
+  if (size <= Block::kInlineMax) {
+    alignas(std::max_align_t) std::array<std::byte, Block::kInlineMax> bytes{};
+    encode<T>(std::span(bytes).first(size), value);
+    return Block(std::span<const std::byte>(bytes).first(size));
+  }
+  Bytes bytes(size);
+  encode<T>(std::span(bytes), value);
+  return Block(std::move(bytes));
+}
+template <class T>
+T value_of(const Block& block) {
+  static_assert(!wire::is_view_v<T>,
+                "shoal: a collective operation returns values, and a view owns none: give it a "
+                "std::string or std::vector");
+  return std::get<0>(decode<T>(block.bytes()));
+}
+template <class T>
+std::vector<Block> blocks_of(const std::vector<T>& values) {
+  std::vector<Block> blocks;
+  blocks.reserve(values.size());
+  for (const T& value : values) blocks.push_back(block_of(value));
+  return blocks;
+}
+template <class T>
+std::vector<T> values_of(const std::vector<Block>& blocks) {
+  std::vector<T> values;
+  values.reserve(blocks.size());
+  for (const Block& block : blocks) values.push_back(value_of<T>(block));
+  return values;
+}
+
+template <class T, class P, class... Ps>
+consteval bool truncates_operands(TypeList<P, Ps...> /*parameters*/) {
+  return truncates_v<T, P> || (truncates_v<T, Ps> || ...);
+}
+/// Refuses operations that cut off numbers: std::plus<int> for doubles, or a mean of integers.
+template <class T, class F>
+consteval void check_operation() {
+  if constexpr (std::is_invocable_v<F&, T, T>) {
+    static_assert(!truncates_result_v<std::invoke_result_t<F&, T, T>, T>,
+                  "shoal: the operation returns a larger type of number than it combines, which "
+                  "would be truncated: combine numbers of that type");
+  }
+  if constexpr (PlainFunction<F>) {
+    static_assert(!truncates_operands<T>(typename messaging::FunctionTraits<F>::Parameters{}),
+                  "shoal: the parameters of the operation are smaller than the collective's type, "
+                  "which they would truncate: std::plus<>() takes every type");
+  }
+}
+
+template <class T, class F>
+Combine combine_of(F operation) {
+  check_operation<T, F>();
+  return [operation = std::move(operation)](const Block& a, const Block& b) mutable {
+    return block_of<T>(operation(value_of<T>(a), value_of<T>(b)));
+  };
+}
+template <class T, class F>
+CombineInto combine_into_of(F operation) {
+  check_operation<T, F>();
+  return
+      [operation = std::move(operation)](std::span<std::byte> result, std::span<const std::byte> a,
+                                         std::span<const std::byte> b) mutable {
+        for (std::size_t at = 0; at + sizeof(T) <= result.size(); at += sizeof(T)) {
+          std::array<T, 2> pair;
+          std::memcpy(&pair[0], a.data() + at, sizeof(T));
+          std::memcpy(&pair[1], b.data() + at, sizeof(T));
+          const T combined = operation(pair[0], pair[1]);
+          std::memcpy(result.data() + at, &combined, sizeof(T));
+        }
+      };
+}
+
+template <class T>
+consteval void check_elements() {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "shoal: a collective operation on a span copies its elements byte by byte: they "
+                "must be trivially copyable, and not const where they are written");
+}
+template <class T>
+inline constexpr ValueType value_type{type_signature<T>(), naming::spelled<T>(), sizeof(T)};
+template <class T>
+inline constexpr Values single_values{&value_type<T>, Values::kSingle, type_signature<T>()};
+/// One value of each member.
+template <class T>
+const Values& single() {
+  return single_values<T>;
+}
+/// An array of each member: those of different sizes differ.
+template <class T>
+Values array(std::size_t size_bytes) {
+  constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
+  return {&value_type<T>, size_bytes,
+          type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U)};
+}
+/// Copies the results of an operation on small arrays into place, one after the other.
+void copy_results(std::span<const Block> results, std::span<std::byte> place);
+inline auto into(std::span<std::byte> place) {
+  return [place](const std::vector<Block>& results) { copy_results(results, place); };
+}
+
+/// An operation that has begun, and how its result is made.
+template <class R, class Convert>
+class Started {
+ public:
+  using Result = R;
+
+  Started(Collectives& in, SharedOperation operation, Convert convert)
+      : in_(in), operation_(std::move(operation)), convert_(std::move(convert)) {}
+
+  /// Parks the caller. **Errors**: as Scope::wait().
+  R wait() { return convert_(in_.wait(operation_)); }
+  /// Fulfilled when the operation has ended on this rank.
+  Future<R> future(const char* name) {
+    struct Told final : Completion {
+      Told(sched::Scheduler& scheduler, const char* name, Convert function)
+          : promise(scheduler, name), convert(std::move(function)) {}
+      void complete(const std::vector<Block>& results) override {
+        promise.set_from([&] { return convert(results); });
+      }
+      void fail(const std::exception_ptr& error) override { promise.set_exception(error); }
+      Promise<R> promise;
+      Convert convert;
+    };
+    auto told = std::make_unique<Told>(in_.scheduler(), name, std::move(convert_));
+    Future<R> future = told->promise.future();
+    in_.then(operation_, std::move(told));
+    return future;
+  }
+
+ private:
+  Collectives& in_;
+  SharedOperation operation_;
+  Convert convert_;
+};
+
+template <class R, class Convert>
+Started<R, Convert> start(Collectives& in, SharedOperation operation, Convert convert) {
+  return {in, std::move(operation), std::move(convert)};
+}
+
+inline auto barrier(Collectives& in) {
+  return start<void>(in, in.barrier(), [](const std::vector<Block>& /*none*/) {});
+}
+template <class T>
+auto broadcast(Collectives& in, const T& value, Rank root) {
+  Block mine = in.rank() == root ? block_of(value) : Block();
+  return start<T>(in, in.broadcast(single<T>(), std::move(mine), root),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+/// Without a copy within a process.
+template <class T>
+auto broadcast(Collectives& in, const Immutable<T>& value, Rank root) {
+  using Handle = Immutable<T>;
+  Block mine;
+  if (in.rank() == root) {
+    const bool shares = in.in_one_process() && static_cast<bool>(value);
+    mine = shares ? Block(SharedValue{value.shared()}) : block_of(value);
+  }
+  return start<Handle>(in, in.broadcast(single<Handle>(), std::move(mine), root),
+                       [](const std::vector<Block>& all) {
+                         const std::shared_ptr<const void>& object = all.front().object().value;
+                         if (object == nullptr) return value_of<Handle>(all.front());
+                         return Handle(std::static_pointer_cast<const T>(object));
+                       });
+}
+template <class T>
+auto broadcast(Collectives& in, std::span<T> place, Rank root) {
+  check_elements<T>();
+  return start<void>(
+      in, in.broadcast(array<T>(place.size_bytes()), std::as_writable_bytes(place), root),
+      [](const std::vector<Block>& /*none*/) {});
+}
+template <class T, class F>
+auto reduce(Collectives& in, const T& value, F operation, Rank root) {
+  return start<std::optional<T>>(
+      in, in.reduce(single<T>(), block_of(value), combine_of<T>(std::move(operation)), root),
+      [](const std::vector<Block>& all) {
+        return all.empty() ? std::optional<T>() : value_of<T>(all.front());
+      });
+}
+template <class T, class F>
+auto allreduce(Collectives& in, const T& value, F operation) {
+  return start<T>(in,
+                  in.allreduce(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+template <class T, class F>
+auto allreduce(Collectives& in, std::span<T> place, F operation) {
+  check_elements<T>();
+  return start<void>(
+      in,
+      in.allreduce(array<T>(place.size_bytes()), Array{std::as_writable_bytes(place), sizeof(T)},
+                   combine_into_of<T>(std::move(operation))),
+      [](const std::vector<Block>& /*none*/) {});
+}
+template <class T>
+auto gather(Collectives& in, const T& value, Rank root) {
+  return start<std::vector<T>>(in, in.gather(single<T>(), block_of(value), root), values_of<T>);
+}
+template <class T>
+auto allgather(Collectives& in, const T& value) {
+  return start<std::vector<T>>(in, in.allgather(single<T>(), block_of(value)), values_of<T>);
+}
+template <class T, class F>
+auto scan(Collectives& in, const T& value, F operation) {
+  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
+                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+}
+template <class T, class F>
+auto exclusive_scan(Collectives& in, const T& value, F operation, T initial) {
+  // A copy for the coroutine, which goes on after this returns.
+  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(operation)),
+                  [operation, initial = std::move(initial)](const std::vector<Block>& all) mutable {
+                    return all.size() < 2 ? std::move(initial)
+                                          : T(operation(std::move(initial), value_of<T>(all[1])));
+                  });
+}
+template <class T>
+auto alltoall(Collectives& in, const std::vector<T>& values) {
+  return start<std::vector<T>>(in, in.alltoall(Kind::alltoall, single<T>(), blocks_of(values)),
+                               values_of<T>);
+}
+template <class T, class F>
+auto reduce_scatter(Collectives& in, const std::vector<T>& values, F operation) {
+  return start<T>(in, in.alltoall(Kind::reduce_scatter, single<T>(), blocks_of(values)),
+                  [operation = std::move(operation)](const std::vector<Block>& all) mutable {
+                    T sum = value_of<T>(all.front());
+                    for (std::size_t i = 1; i < all.size(); ++i) {
+                      sum = operation(std::move(sum), value_of<T>(all[i]));
+                    }
+                    return sum;
+                  });
+}
+
+// --- on arrays, in place
+
+template <class T, class F>
+auto reduce(Collectives& in, std::span<T> place, F operation, Rank root) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(place);
+  return start<void>(in,
+                     in.reduce(array<T>(bytes.size()), Array{bytes, sizeof(T)},
+                               combine_into_of<T>(std::move(operation)), root),
+                     into(bytes));
+}
+template <class T, class F>
+auto scan(Collectives& in, std::span<T> place, F operation) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(place);
+  return start<void>(in,
+                     in.scan(array<T>(bytes.size()), Array{bytes, sizeof(T)},
+                             combine_into_of<T>(std::move(operation))),
+                     [bytes](const std::vector<Block>& results) {
+                       copy_results(std::span(results).first(results.empty() ? 0 : 1), bytes);
+                     });
+}
+template <class T>
+auto gather(Collectives& in, std::span<const T> mine, std::span<T> all, Rank root) {
+  check_elements<T>();
+  return start<void>(in,
+                     in.gather(array<T>(mine.size_bytes()), std::as_bytes(mine),
+                               std::as_writable_bytes(all), root),
+                     into(std::as_writable_bytes(all)));
+}
+template <class T>
+auto allgather(Collectives& in, std::span<const T> mine, std::span<T> all) {
+  check_elements<T>();
+  return start<void>(
+      in,
+      in.allgather(array<T>(mine.size_bytes()), std::as_bytes(mine), std::as_writable_bytes(all)),
+      into(std::as_writable_bytes(all)));
+}
+template <class T>
+auto alltoall(Collectives& in, std::span<const T> mine, std::span<T> theirs) {
+  check_elements<T>();
+  return start<void>(
+      in,
+      in.alltoall(array<T>(mine.size_bytes()), std::as_bytes(mine), std::as_writable_bytes(theirs)),
+      into(std::as_writable_bytes(theirs)));
+}
+template <class T, class F>
+auto reduce_scatter(Collectives& in, std::span<const T> values, std::span<T> mine, F operation) {
+  check_elements<T>();
+  const std::span<std::byte> bytes = std::as_writable_bytes(mine);
+  return start<void>(
+      in,
+      in.reduce_scatter(array<T>(values.size_bytes()), std::as_bytes(values), bytes,
+                        combine_into_of<T>(operation)),
+      [bytes, combine = combine_into_of<T>(operation)](const std::vector<Block>& results) mutable {
+        if (results.empty()) return;
+        copy_results(std::span(results).first(1), bytes);
+        for (std::size_t i = 1; i < results.size(); ++i) {
+          combine(bytes, bytes, results[i].bytes());
+        }
+      });
+}
+
+}  // namespace shoal::coll

@@ -1,0 +1,111 @@
+#pragma once
+// Sending of typed arguments to a handler.
+
+#include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/base/number.hpp>
+#include <shoal/detail/team/channel.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// The argument as the type that is encoded: itself, or converted.
+template <class W, class Arg>
+decltype(auto) as_wire(const Arg& arg) {
+  if constexpr (std::is_same_v<W, Arg>) {
+    return static_cast<const W&>(arg);
+  } else {
+    return static_cast<W>(arg);
+  }
+}
+
+/// Whether the argument can be kept in an ObjectMessage.
+template <class W, class Arg>
+inline constexpr bool can_store_v =
+    std::is_constructible_v<Storage<W>, Arg> ||
+    (wire::is_view_v<W> && std::is_convertible_v<const std::remove_cvref_t<Arg>&, W>);
+
+/// The argument as an ObjectMessage keeps it: moved if it may be; a view's elements are copied.
+template <class W, class Arg>
+decltype(auto) as_storage(Arg&& arg) {
+  if constexpr (std::is_constructible_v<Storage<W>, Arg>) {
+    return std::forward<Arg>(arg);
+  } else {
+    const W view = as_wire<W>(arg);
+    return Storage<W>(view.begin(), view.end());
+  }
+}
+
+template <class... Ws, class... Args>
+SHOAL_ALWAYS_INLINE inline void send_as_bytes(Channel& channel, net::Link& link, const Route& route,
+                                              TypeList<Ws...>, const Args&... args) {
+  net::MessageHeader header = channel.header_of(route, 0);
+  const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
+    header.size_bytes = encoded_size<Ws...>(wires...);
+    if constexpr ((is_plain_v<Ws> && ...)) {
+      const auto write = [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); };
+      channel.append(link, header, 0, write, route.prefix);
+    } else {
+      // Runs code of the program, which must not happen under the link's lock.
+      std::vector<std::byte> bytes(header.size_bytes);
+      encode<Ws...>(std::span(bytes), wires...);
+      channel.append_bytes(link, header, bytes, route.prefix);
+    }
+  };
+  with_wires(as_wire<Ws>(args)...);
+}
+
+template <class Arg, class W>
+consteval void check_fraction() {
+  static_assert(!loses_fraction_v<Arg, W>,
+                "shoal: a floating-point argument would lose its fraction, the parameter is an "
+                "integer: convert it where the fraction may go");
+}
+
+/// Whether each argument converts to its parameter. The compiler names the types.
+template <class... Ws, class... Args>
+consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
+  static_assert(sizeof...(Ws) == sizeof...(Args),
+                "shoal: the number of arguments differs from the handler's parameters");
+  if constexpr (sizeof...(Ws) == sizeof...(Args)) {
+    constexpr bool fits =
+        ((std::is_same_v<Args, Ws> || std::is_convertible_v<const Args&, Ws>)&&...);
+    static_assert(fits, "shoal: an argument does not convert to the handler's parameter");
+    (check_fraction<Args, Ws>(), ...);
+    return fits;
+  }
+  return false;
+}
+
+/// Within the process, arguments that own memory travel as objects, without encoding: a moved
+/// argument is moved, an Immutable is shared, anything else is copied once.
+template <net::Lane lane, class... Ws, class... Args>
+SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& route,
+                                             TypeList<Ws...> wires, Args&&... args) {
+  net::Link& link = channel.admit<lane>(route.target, route.handler);
+  if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
+    if (channel.is_local(link)) {
+      const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
+      channel.append_object(link, channel.header_of(route, 0), weight,
+                            std::unique_ptr<ObjectMessage>(new ArgumentsObject<Storage<Ws>...>(
+                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...)),
+                            route.prefix);
+      return;
+    }
+  }
+  send_as_bytes(channel, link, route, wires, args...);
+}
+
+template <net::Lane lane = net::Lane::normal, class Wires, class... Args>
+SHOAL_ALWAYS_INLINE inline void send_message(Channel& channel, const Route& route, Wires wires,
+                                             Args&&... args) {
+  constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
+  if constexpr (fits) send_fitting<lane>(channel, route, wires, std::forward<Args>(args)...);
+}
+
+}  // namespace shoal::messaging

@@ -1,0 +1,146 @@
+#include "team/coll/operation.hpp"
+
+#include <shoal/detail/base/check.hpp>
+
+#include <algorithm>
+#include <bit>
+
+#include "team/messenger.hpp"
+
+namespace shoal::coll {
+
+namespace {
+
+// All but `root`, in the order of the ring.
+std::vector<Rank> others(Rank root, int size) {
+  std::vector<Rank> others;
+  others.reserve(static_cast<std::size_t>(size));
+  for (int i = 1; i < size; ++i) others.emplace_back((root.value() + i) % size);
+  return others;
+}
+
+// This member in the tree of payloads of `root`.
+messaging::CastPlace cast_place(const messaging::TeamRanks& team, Rank root) {
+  const std::vector<Rank> members = others(root, team.size());
+  const MulticastTree tree = messaging::resolve({}, members.size());
+  const messaging::TreePlace place = messaging::place_in(tree, root, members, team.rank());
+  messaging::CastPlace cast{team.to_world(place.parent), place.parent == root, {}};
+  for (const Rank child : place.children) cast.children.push_back(team.to_world(child));
+  return cast;
+}
+
+template <auto Function, class... Args>
+void multicast_piece(messaging::Channel& channel, const Recipients& to, const Args&... args) {
+  messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>,
+                              messaging::kOwnOrderBit>(channel, to, args...);
+}
+
+}  // namespace
+
+bool Operation::Receive::take_from(std::vector<Piece>& pieces) {
+  const auto it = std::find_if(pieces.begin(), pieces.end(),
+                               [this](const Piece& piece) { return fits(piece); });
+  if (it == pieces.end()) return false;
+  piece_ = std::move(*it);
+  pieces.erase(it);
+  return true;
+}
+
+Operation::Receive Operation::receive(Rank source, std::uint32_t phase) {
+  return {*this, source, phase};
+}
+
+PieceHeader Operation::header(std::uint32_t phase) const {
+  return {.sequence = sequence_,
+          .phase = phase,
+          .source = rank_.value(),
+          .root = call_.root.value(),
+          .type = call_.values.signature,
+          .kind = call_.kind};
+}
+
+void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
+  PieceHeader header = this->header(phase);
+  const Immutable<Bytes>& bytes = block.shared();
+  if (bytes && in_.goes_as_payload(bytes->size()) && !in_.is_local(target)) {
+    header.inline_size = PieceHeader::kPayloadBlock;
+    in_.send_payload(target, *bytes, header, [bytes] {});
+  } else if (bytes) {
+    messaging::send(in_.channel(), target, am<&Pieces::shared>, header, bytes);
+  } else {
+    header.inline_size = static_cast<std::uint16_t>(block.size());
+    copy_bytes(block.bytes(), header.place);
+    messaging::send(in_.channel(), target, am<&Pieces::brief>, header);
+  }
+}
+
+void Operation::multicast(std::uint32_t phase, const Block& block, const Announcement& announced) {
+  const Recipients to(others(rank_, size_));
+  PieceHeader header = this->header(phase);
+  header.announced = announced;
+  if (block.object().value != nullptr) {
+    multicast_piece<&Pieces::object>(in_.channel(), to, header, block.object());
+  } else if (block.shared()) {
+    multicast_piece<&Pieces::shared>(in_.channel(), to, header, block.shared());
+  } else {
+    header.inline_size = static_cast<std::uint16_t>(block.size());
+    copy_bytes(block.bytes(), header.place);
+    multicast_piece<&Pieces::brief>(in_.channel(), to, header);
+  }
+}
+
+// --- payloads
+
+void Operation::expect(Rank source, std::uint32_t phase, std::span<std::byte> place) {
+  {
+    const sync::Lock lock(in_.mutex_);
+    places_.push_back({source.value(), phase, place});
+  }
+  send(source, kReady + phase);
+}
+
+Operation::Receive Operation::ready(Rank target, std::uint32_t phase) {
+  return receive(target, kReady + phase);
+}
+
+void Operation::send_payload(Rank target, std::uint32_t phase, std::span<const std::byte> bytes) {
+  in_.send_payload(target, bytes, header(phase), [&in = in_, released = header(kReleased + phase)] {
+    in.on_piece(released, {});
+  });
+}
+
+Operation::Receive Operation::released(std::uint32_t phase) {
+  return receive(rank_, kReleased + phase);
+}
+
+// --- multicasts of payloads
+
+std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
+  const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
+  messaging::Channel& channel = in_.channel();
+  std::vector<Rank> children = cast_place(channel.team(), rank_).children;
+  return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
+}
+
+void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
+                          std::uint32_t phase) {
+  const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
+  messaging::Channel& channel = in_.channel();
+  messaging::PayloadCasts::of(channel).join({channel.team().to_world(source).value(), cast, false},
+                                            cast_place(channel.team(), source), place,
+                                            {.done = then});
+}
+
+Operation::InHandler Operation::in_handler() { return InHandler(*this); }
+
+void Operation::InHandler::await_suspend(std::coroutine_handle<> handle) {
+  messaging::Channel& channel = operation_.in_.channel();
+  messaging::Messenger& messenger = channel.messenger();
+  auto event =
+      messaging::make_event(channel, "a collective operation",
+                            [kept = operation_.shared_from_this(), handle] { handle.resume(); });
+  sync::publish(event.get());
+  messenger.fabric().port(messenger.rank()).post(event.release());
+}
+
+}  // namespace shoal::coll

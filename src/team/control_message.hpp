@@ -1,0 +1,64 @@
+#pragma once
+// Sending of a scope's control messages. They are not counted; each carries the team's id first.
+
+#include <shoal/archive.hpp>
+#include <shoal/detail/team/handler.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "team/messenger.hpp"
+
+namespace shoal::term {
+
+/// Handlers of the control messages.
+struct ControlHandlers {
+  using Handler = messaging::StaticHandler;
+  // Detection: up, down, up, down the tree.
+  const Handler& report;
+  const Handler& request;
+  const Handler& confirmation;
+  const Handler& done;
+  // Failure.
+  const Handler& failure_up;
+  const Handler& failure_down;
+  // Stuck worlds.
+  const Handler& stuck_part;
+  const Handler& verdict;
+  // Messages for members that never make the team.
+  const Handler& ask;
+  const Handler& answer;
+  const Handler& dropped;
+  // Messages into other teams.
+  const Handler& acknowledged;
+};
+const ControlHandlers& control_handlers();
+
+/// About a team, to a rank of the world.
+template <class... Ts>
+void send_about(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank rank,
+                std::uint64_t team, const Ts&... values) {
+  messenger.send_control(handler, rank, encoded(team, values...));
+}
+
+/// To a member of the channel's team.
+template <class... Ts>
+void send_control(messaging::Channel& channel, const messaging::StaticHandler& handler, Rank member,
+                  const Ts&... values) {
+  send_about(channel.messenger(), handler, channel.team().to_world(member), channel.team().id(),
+             values...);
+}
+
+/// A message of the world, which is counted. Caller: a handler.
+template <class... Ts>
+void send_counted(messaging::Channel& world, const messaging::StaticHandler& handler, Rank rank,
+                  const Ts&... values) {
+  const std::vector<std::byte> bytes = encoded(values...);
+  net::Link& link = world.messenger().link_to(rank, net::Lane::normal);
+  const std::uint32_t number = handler.index() | messaging::kOwnOrderBit;
+  world.append_bytes(link, {number, handler.signature(), bytes.size()}, bytes);
+}
+
+}  // namespace shoal::term

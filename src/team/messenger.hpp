@@ -1,0 +1,195 @@
+#pragma once
+// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
+
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/net/transport.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/promise_table.hpp>
+#include <shoal/detail/team/services.hpp>
+#include <shoal/rank.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shoal::messaging {
+
+/// Interface of the messenger to the teams of the rank; the term layer implements it.
+class TeamListener {
+ public:
+  /// Called from time to time by busy workers, while the rank has teams beside the world.
+  virtual bool on_busy() = 0;
+  /// Called when messages of a team that does not exist on this rank have arrived from `source`:
+  /// the first ones, or the first ones since Backlog::drop_early().
+  virtual void on_unknown_team(std::uint64_t team, Rank source) = 0;
+  /// Called when `count` messages that tasks or handlers of `team` on rank `sender` have sent to
+  /// other teams were handled on this rank, before they are counted as processed. Caller: a
+  /// handler.
+  virtual void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) = 0;
+
+ protected:
+  ~TeamListener() = default;
+};
+
+struct MessengerOptions {
+  Rank rank;
+  bool polls_transport = false;  // workers of this rank poll the transport
+  int only_poller = -1;          // if >= 0: only this worker may, being the process's main thread
+  bool check_payloads = false;   // sent by this rank to other processes, with a checksum
+  bool carries_payloads = true;  // no: a dry run, in which the bytes of payloads do not travel
+  bool may_linger = false;       // senders run on other CPUs: see RankProgress::wait_for_batch()
+  Function<void(std::span<std::byte>)> place_buffer{};  // of a large transfer; may be empty
+};
+
+/// Payloads of at least this size from other processes are large transfers: from 64 KB on,
+/// communication suffers beside a few cores that use the memory (thesis on interactions, section
+/// 5.3.4).
+inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
+
+/// Ends the process after an error that cannot be reported in an orderly way; does not return.
+using FatalHandler = Function<void(const std::string& text)>;
+
+/// Channels of the teams of one rank; the first one that is added is that of the world. **Caller**:
+/// any thread.
+class ChannelTable {
+ public:
+  /// Adds a channel; returns false if this rank has a team with this id.
+  [[nodiscard]] bool add(Channel& channel);
+  /// Removes a channel; returns false if it was not in the table.
+  bool remove(const Channel& channel);
+  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
+  [[nodiscard]] Channel* find(std::uint64_t team) const;
+  [[nodiscard]] Channel& world() const { return *world_; }
+
+ private:
+  Channel* world_ = nullptr;  // set before the first step
+  mutable sync::Mutex mutex_;
+  std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
+};
+
+class ArrivalCounts;
+class Backlog;
+class PacketReader;
+class RankProgress;
+class Receiver;
+
+/// Messages of a rank; one per rank. Where nothing else is said, any thread may call, and calls do
+/// not block.
+class Messenger final {
+ public:
+  Messenger(net::Fabric& fabric, sched::Scheduler& scheduler, const MessengerOptions& options,
+            FatalHandler fatal);
+  ~Messenger();
+  Messenger(const Messenger&) = delete;
+  Messenger& operator=(const Messenger&) = delete;
+
+  /// Before the first step.
+  void set_team_listener(TeamListener& listener);
+
+  [[nodiscard]] Rank rank() const { return options_.rank; }
+  [[nodiscard]] int size() const { return fabric_.layout().world_size; }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
+  [[nodiscard]] net::Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] bool checks_payloads() const { return options_.check_payloads; }
+  [[nodiscard]] bool carries_payloads() const { return options_.carries_payloads; }
+  /// Called before a large transfer into `place` begins.
+  void place_buffer(std::span<std::byte> place) const {
+    if (options_.place_buffer) options_.place_buffer(place);
+  }
+  /// Ends the process with this text, after an error that cannot be reported in an orderly way.
+  void end_at_once(const std::string& text) { fatal_(text); }
+
+  // --- parts
+
+  /// Objects of this rank that handlers find by their type.
+  [[nodiscard]] Services& services() { return services_; }
+  /// Promises of this rank that other ranks may fulfil.
+  [[nodiscard]] PromiseTable& promises() { return promises_; }
+  /// Messages that wait for their handler or team.
+  [[nodiscard]] Backlog& backlog() const { return *backlog_; }
+  [[nodiscard]] Receiver& receiver() { return *receiver_; }
+  /// The arrivals from each rank that has sent a message.
+  [[nodiscard]] const ArrivalCounts& arrivals() const { return *arrivals_; }
+
+  // --- teams
+
+  /// Channel of the world; made before the first step.
+  [[nodiscard]] Channel& world() const { return channels_.world(); }
+  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
+  [[nodiscard]] Channel* find_channel(std::uint64_t team) const { return channels_.find(team); }
+  /// Messages that came for the channel before it was there are handled after this. The first
+  /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
+  /// team with this id.
+  void add(Channel& channel);
+  /// The team is complete on this rank.
+  void remove(Channel& channel);
+  /// The rank has teams: their completion is looked for while their rank is busy with others.
+  void set_has_teams(bool has_teams);
+  /// Called when a scope has failed: lets progress drop the messages that wait for it.
+  void drop_held();
+  /// Handlers were opened: messages that wait are tried again.
+  void retry_if_early();
+  /// Ends a handler that was taken out of its table, once it is not in use.
+  void reclaim(const std::shared_ptr<Handler>& handler);
+  /// Returns when no handler runs that was given to reclaim() before. Blocks; not in a handler.
+  void await_reclaimed();
+
+  // --- sending
+
+  net::Link& link_to(Rank target, net::Lane lane) {
+    const sync::Quiet quiet;
+    return fabric_.link(options_.rank, target, lane);
+  }
+  /// Hands the messages sent so far to the transport, unless another worker is just doing that.
+  void flush();
+  /// Index of the worker whose handlers' messages the transport looks for next; else negative.
+  [[nodiscard]] const std::atomic<int>& polls_next() const;
+  /// An uncounted message on the control lane, to a static handler. Never blocks.
+  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes) {
+    link_to(target, net::Lane::control)
+        .append({handler.index(), handler.signature(), bytes.size()}, 0,
+                [bytes](std::span<std::byte> place) {
+                  if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+                });
+  }
+  /// Counts payload bytes that travel beside messages.
+  void note_payload(std::size_t bytes) {
+    // relaxed: a statistic
+    payload_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t payload_bytes() const {
+    return payload_bytes_.load(std::memory_order_relaxed);
+  }
+
+  // --- reports; more in message_report.hpp
+
+  /// Returns whether a worker is handling arrivals.
+  [[nodiscard]] bool is_handling() const;
+  /// Returns whether messages have arrived that no worker is handling.
+  [[nodiscard]] bool looks_busy() const;
+
+ private:
+  net::Fabric& fabric_;
+  sched::Scheduler& scheduler_;
+  const MessengerOptions options_;
+  const FatalHandler fatal_;
+  const std::unique_ptr<PacketReader> reader_;
+  ChannelTable channels_;
+  Services services_;
+  PromiseTable promises_;
+  const std::unique_ptr<ArrivalCounts> arrivals_;
+  const std::unique_ptr<Backlog> backlog_;
+  const std::unique_ptr<Receiver> receiver_;
+  const std::unique_ptr<RankProgress> progress_;
+  std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,86 @@
+#pragma once
+// Multicasts of large payloads: in segments, which recipients pass on while others arrive.
+
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/cast_steps.hpp>
+#include <shoal/detail/team/handler.hpp>
+#include <shoal/recipients.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace shoal::messaging {
+
+class Channel;
+struct Message;
+
+/// Key of a multicast of a payload among those of a team.
+struct CastKey {
+  std::int32_t origin = 0;  // world rank
+  std::uint64_t number = 0;
+  bool at_root = false;  // the sender's state, which may be a recipient as well
+  auto operator<=>(const CastKey&) const = default;
+};
+
+/// Place of a rank in the tree of a multicast; world ranks.
+struct CastPlace {
+  Rank parent{-1};
+  bool below_root = false;  // the parent is the sender
+  std::vector<Rank> children;
+};
+
+/// Payloads of one team that this rank sends, receives or passes on; a service of its channel.
+///
+/// A recipient that has memory for the payload says so to its parent, which sends the segments that
+/// it has, and each further one as it comes. So a payload takes no memory but that of its
+/// recipients. Each step is caused by a message that counts: a payload is under way only while
+/// something counts, unless the message that announces it waits for its handler.
+class PayloadCasts {
+ public:
+  static constexpr std::size_t kSegmentBytes = 256UL << 10U;
+
+  explicit PayloadCasts(Channel& channel) : channel_(channel) {}
+  ~PayloadCasts();
+  PayloadCasts(const PayloadCasts&) = delete;
+  PayloadCasts& operator=(const PayloadCasts&) = delete;
+
+  /// The multicasts of the channel's team on this rank.
+  [[nodiscard]] static PayloadCasts& of(Channel& channel);
+
+  /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
+  /// handler when the bytes may be reused; it does not run if the scope fails. **Caller**: any
+  /// thread.
+  [[nodiscard]] CastKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
+                              Function<void()> done);
+  /// Takes part in a multicast: receives the payload in `bytes`. The steps may run within the call.
+  /// **Caller**: a handler.
+  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, CastSteps steps);
+
+ private:
+  struct Cast;
+  struct Handlers;
+  using SharedCast = std::shared_ptr<Cast>;
+
+  /// Returns the cast of this key; makes it if necessary.
+  [[nodiscard]] SharedCast find(const CastKey& key);
+  void on_ready(const CastKey& key, Rank child);
+  void on_segment(const Message& message);
+  void segment_arrived(const SharedCast& cast, std::size_t index);
+  void send_segment(const SharedCast& cast, std::size_t index, Rank child);
+  /// Runs the steps that are due.
+  void advance(const SharedCast& cast);
+
+  Channel& channel_;
+  sync::Mutex mutex_;
+  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
+  std::map<CastKey, SharedCast> casts_ SHOAL_GUARDED_BY(mutex_);
+};
+
+}  // namespace shoal::messaging

@@ -1,0 +1,404 @@
+#include "team/receiver.hpp"
+
+#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/trace/probes.hpp>
+#include <shoal/large_message.hpp>
+
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+#include "team/mismatch.hpp"
+#include "team/multicast_wire.hpp"
+
+namespace shoal::messaging {
+
+namespace {
+
+[[gnu::noinline]] void note_sender(Reception& reception) {
+  auto& outside = reception.outside;
+  if (outside.empty() || outside.back().first != reception.run.sender) {
+    outside.emplace_back(reception.run.sender, 0);
+  }
+  outside.back().second += reception.run.count;
+}
+
+[[gnu::noinline]] void fail(const Reception& reception) {
+  reception.channel->scope().fail(reception.handler->name, sched::caught_exception());
+}
+
+// The handler does not exist, or is another one than the sender's.
+[[gnu::noinline]] void refuse(Reception& reception) {
+  Message message = reception.batch.take();
+  const net::Run& header = reception.run;
+  const Handler* const handler = reception.handler;
+  OpenedMulticast opened;
+  if ((header.handler & kMulticastBit) != 0) {
+    opened = open_multicast(message.arguments);
+    opened.parent = message.source;
+    message.multicast = &opened;
+    message.arguments = opened.arguments;
+    message.source = Rank(opened.header.origin);
+  }
+  if (message.is_object) delete object_of(message);
+  if ((header.handler & kLargeBit) != 0) {
+    std::span<const std::byte> rest;
+    drop_payload(message, split_large(message, rest));
+  }
+  if (message.dropped) return;
+  if (handler != nullptr) {
+    const Rank sender = message.channel->team().from_world(message.source);
+    return report_mismatch(*message.channel, sender, header.handler & kIndexMask);
+  }
+  const std::string text = fmt::format(
+      "a message from rank {} is for {}: keep it until wait() has returned", message.source.value(),
+      message.channel->handlers().name_of(header.handler & kIndexMask));
+  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
+}
+
+// Forwards multicasts before their handlers run, or wait until they are open, so that the ranks
+// below do not wait for this one.
+[[gnu::noinline]] void forward(Channel& channel, net::Packet& packet, const net::Run& run,
+                               std::size_t offset) {
+  try {
+    forward_multicasts(channel, static_cast<net::Lane>(packet.header().lane), run,
+                       packet.body() + offset);
+  } catch (...) {
+    channel.scope().fail("a multicast", std::current_exception());
+  }
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-function-size): the other parts of the rank
+Receiver::Receiver(Rank rank, const void* token, sched::Scheduler& scheduler,
+                   const ChannelTable& channels, const PacketReader& reader, Backlog& backlog,
+                   ArrivalCounts& arrivals)
+    : rank_(rank),
+      scheduler_(scheduler),
+      channels_(channels),
+      reader_(reader),
+      backlog_(backlog),
+      arrivals_(arrivals),
+      statics_(static_handlers()),
+      strand_(rank, token) {}
+
+// --- packets
+
+void Receiver::on_packet(net::Packet* packet) {
+  if (trace::on<trace::Category::message>()) [[unlikely]]
+    note_received(*packet);
+  take_in_order(packet);
+}
+
+// Records each message on its own, as senders number them in the order of their link.
+[[gnu::noinline]] void Receiver::note_received(const net::Packet& packet) const {
+  const net::PacketHeader& header = packet.header();
+  const auto lane = static_cast<net::Lane>(header.lane);
+  if (lane == net::Lane::control) return;
+  std::uint64_t id = net::trace_id(Rank(header.source), rank_, lane, header.first_message);
+  net::Run run;
+  for (std::size_t offset = 0; offset < packet.messages().size();) {
+    reader_.read_run(packet, offset, run);
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      trace::message_received(id++, static_cast<std::uint32_t>(header.source), run.size_bytes);
+    }
+    offset += run.count * run.step();
+  }
+}
+
+void Receiver::take_in_order(net::Packet* packet) {
+  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
+  std::size_t offset = 0;
+  if (control || backlog_.count() == 0) [[likely]] {
+    if (process(packet, offset)) [[likely]]
+      return packet->release();
+  } else if (backlog_.wants_retry()) {
+    retry_held();  // earlier ones first
+  }
+  PacketParts parts;
+  parts.push_back({net::PacketHolder(packet), offset});
+  take_or_hold(std::move(parts));
+}
+
+void Receiver::retry_held() { take_or_hold(backlog_.take_all()); }
+
+// Handles the messages that can be handled, in their order. Each of the others waits, and holds
+// back the messages after it in its stream. When multicasts of a stream wait, either all of them
+// are forwarded as they arrive, or none, so that they keep their order on the ranks below.
+[[gnu::noinline]] void Receiver::take_or_hold(PacketParts parts) {
+  const auto waits = [this](const Stream& stream) { return backlog_.has(stream); };
+  while (!parts.empty()) {
+    PacketPart part = split_first(parts, waits);
+    Stream stream = reader_.stream_of(part);
+    if (waits(stream)) {
+      if (backlog_.are_passed_on(stream)) forward_all(part);
+      backlog_.hold(std::move(part), false);
+      continue;
+    }
+    net::Packet* packet = part.packet.release();
+    const bool taken = process(packet, part.offset);
+    part.packet.reset(packet);
+    if (taken) continue;
+    stream = reader_.stream_of(part);
+    parts.push_front(std::move(part));
+    part = split_first(parts, [&](const Stream& one) { return one == stream || waits(one); });
+    const bool passed_on = forward_all(part);
+    backlog_.hold(std::move(part), passed_on);
+  }
+}
+
+// Removes the first part, whose messages all wait or all do not wait.
+PacketPart Receiver::split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const {
+  PacketPart whole = std::move(parts.front());
+  parts.pop_front();
+  PacketParts split = reader_.split(std::move(whole), waits);
+  PacketPart first = std::move(split.front());
+  split.pop_front();
+  parts.insert(parts.begin(), std::make_move_iterator(split.begin()),
+               std::make_move_iterator(split.end()));
+  return first;
+}
+
+// Forwards the messages of one stream; returns false if its team does not exist on this rank yet,
+// or they are no multicasts.
+bool Receiver::forward_all(const PacketPart& part) const {
+  const Stream stream = reader_.stream_of(part);
+  if (stream.origin == Stream::kDirect) return false;
+  Channel* const channel = channels_.find(stream.team);
+  if (channel == nullptr) return false;
+  net::Run run;
+  for (std::size_t offset = part.offset; offset < part.packet->messages().size();) {
+    reader_.read_run(*part.packet, offset, run);
+    forward(*channel, *part.packet, run, offset);
+    offset += run.count * run.step();
+  }
+  return true;
+}
+
+// Handles the messages of a packet from `offset` on; returns false if they are held back at the new
+// `offset`. The packet may be replaced by a smaller copy. Messages are counted when all are
+// processed and the handlers that were kept for them are destroyed, so that the captures of a
+// handler which was removed meanwhile are destroyed before wait() can return.
+bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
+  Reception reception(channels_.world(), handlers_.removed().count(), packet);
+  const int slot = scheduler_.count_slot();
+  bool taken = true;
+  if (reception.mark.is_watched()) [[unlikely]]
+    number(reception, offset);
+  {
+    const DeferredReclaim::Handling handling(handlers_.removed());
+    if (handlers_.removed().has_news()) handlers_.forget_removed();
+    while (taken && offset < packet->messages().size()) {
+      const std::size_t begin = offset;
+      reader_.read_run(*packet, offset, reception.run);
+      taken = process_run(reception, offset);
+      if (!taken) offset = begin;
+    }
+  }
+  if (handlers_.removed().has_news()) handlers_.forget_removed();
+  count(reception, slot);
+  return taken;
+}
+
+[[gnu::noinline]] void Receiver::number(Reception& reception, std::size_t offset) const {
+  const net::Packet& packet = *reception.packet;
+  const net::PacketHeader& header = packet.header();
+  reception.first_id = net::trace_id(Rank(header.source), rank_,
+                                     static_cast<net::Lane>(header.lane), header.first_message);
+  reception.skipped += reader_.count_before(packet, offset);
+}
+
+inline void Receiver::count(const Reception& reception, int slot) {
+  std::uint64_t count = reception.count;
+  for (const Reception::Tally& other : reception.others) count += other.count;
+  processed_ += count;
+  if (reception.control) return;
+  if (!reception.outside.empty()) [[unlikely]]
+    acknowledge(reception);
+  arrivals_.add(reception.packet->header().source, count);
+  for (const Reception::Tally& other : reception.others) {
+    other.channel->scope().counts.messages_processed(slot, other.count);
+  }
+  reception.channel->scope().counts.messages_processed(slot, reception.count);
+}
+
+// Acknowledgements are messages of the world. They are counted before the messages that they
+// acknowledge are processed, so that the world is not complete as long as a team waits.
+[[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
+  const Rank source(reception.packet->header().source);
+  for (const auto& [team, count] : reception.outside) {
+    backlog_.listener().acknowledge(source, team, count);
+  }
+}
+
+// Handles a run; returns false if all of it is held back. It is never held back in part, as
+// handlers stay open.
+bool Receiver::process_run(Reception& reception, std::size_t& offset) {
+  const net::Run& run = reception.run;
+  if (run.team != reception.channel->team().id() && !change_channel(reception)) [[unlikely]]
+    return false;
+  if ((run.handler & kMulticastBit) != 0) [[unlikely]]
+    forward(*reception.channel, *reception.packet, run, offset);
+  Batch& batch = reception.batch;
+  batch.start(run, reception.packet->body() + offset);
+  while (batch.left() > 0) {
+    if (!dispatch(reception)) return false;
+  }
+  offset += run.count * run.step();
+  reception.count += run.count;
+  if (run.sender != 0) [[unlikely]]
+    note_sender(reception);
+  return true;
+}
+
+// Changes to the channel of the run; returns false if its team does not exist on this rank yet.
+[[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
+  Channel* const channel = channels_.find(reception.run.team);
+  if (channel == nullptr) return false;
+  if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
+  reception.count = 0;
+  reception.channel = channel;
+  reception.batch.message().channel = channel;
+  reception.watch.scope = &channel->scope();
+  reception.mark.set_scope(channel->scope());
+  reception.handler = nullptr;
+  return true;
+}
+
+// --- handlers
+
+// Finds the handler of the current message, or none if it was removed; returns false if it is not
+// open yet.
+[[gnu::noinline]] bool Receiver::find(Reception& reception) {
+  const std::uint32_t handler = reception.run.handler;
+  reception.handler_id = handler;
+  reception.handler = nullptr;
+  if (!reception.control) arrivals_.note_handler(reception.packet->header().source, handler);
+  if ((handler & kInstanceBit) != 0) return handlers_.find(reception);
+  const std::uint32_t index = handler & kIndexMask;
+  if (index < statics_.size()) reception.handler = &statics_[index];
+  return true;
+}
+
+// Handles some messages of the batch; returns false if it is held back. Flat, as this is the cost
+// of a single message.
+[[gnu::flatten]] bool Receiver::dispatch(Reception& reception) {
+  const net::Run& header = reception.run;
+  Message& message = reception.batch.message();
+  // A handler that was removed meanwhile is not found any more.
+  const bool failed = reception.batch.look();
+  if (reception.handler == nullptr || header.handler != reception.handler_id ||
+      handlers_.removed().has_news()) {
+    if (handlers_.removed().has_news()) handlers_.forget_removed();
+    if (!find(reception) && !failed) return false;
+  }
+  const Handler* const handler = reception.handler;
+  message.is_object = (header.handler & kObjectBit) != 0;
+  message.dropped = failed && !reception.control;
+  if (handler == nullptr || handler->signature != header.signature) [[unlikely]] {
+    refuse(reception);
+  } else if ((header.handler & kMulticastBit) != 0) [[unlikely]] {
+    deliver_multicast(reception);
+  } else if (handler->delivery == Delivery::task && !reception.control && !failed) {
+    submit_task(reception);
+  } else {
+    run_inline(reception);
+  }
+  return true;
+}
+
+// --- multicasts
+
+// The handler gets only the arguments; of shared ones it gets a copy of its own.
+[[gnu::noinline]] void Receiver::deliver_multicast(Reception& reception) {
+  const Handler& handler = *reception.handler;
+  const bool as_task = handler.delivery == Delivery::task && !reception.batch.message().dropped;
+  reception.begin_handlers();
+  if (as_task) reception.batch.compact();
+  Message message = reception.batch.take();
+  OpenedMulticast opened;
+  try {
+    opened = open_multicast(message.arguments);
+    opened.route = {reception.run.handler & ~kMulticastBit, reception.run.signature};
+    opened.parent = message.source;
+    message.source = Rank(opened.header.origin);
+    message.arguments = opened.arguments;
+    if (message.is_object) message.is_object = own_copy(message);
+    if (as_task) {
+      make_task(reception, message);
+      return reception.mark.hide();
+    }
+  } catch (...) {
+    reception.mark.hide();
+    return fail(reception);
+  }
+  reception.mark.begin();
+  try {
+    message.multicast = &opened;
+    Batch one(message);
+    strand_.run(reception.packet,
+                [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
+  } catch (...) {
+    fail(reception);
+  }
+  reception.mark.hide();
+}
+
+// --- tasks
+
+[[gnu::noinline]] void Receiver::submit_task(Reception& reception) {
+  const bool is_watched = reception.mark.is_watched();
+  if (is_watched) [[unlikely]] {  // a handler that makes a task
+    reception.begin_handlers();
+    reception.mark.begin_without_count();
+  }
+  reception.batch.compact();
+  make_task(reception, reception.batch.take());
+  if (is_watched) [[unlikely]]
+    reception.mark.hide();
+}
+
+void Receiver::make_task(const Reception& reception, const Message& message) {
+  std::shared_ptr<const Handler> instance;
+  if ((reception.handler_id & kInstanceBit) != 0) instance = reception.handler->shared_from_this();
+  scheduler_.submit(std::make_unique<MessageTask>(std::move(instance), *reception.handler,
+                                                  reception.packet, message));
+}
+
+void Receiver::run_inline(Reception& reception) {
+  const Handler& handler = *reception.handler;
+  reception.begin_handlers();
+  try {
+    strand_.run(reception.packet, [found = &handler, batch = &reception.batch] {
+      found->invoke(found->self, *batch);
+    });
+  } catch (...) {
+    fail(reception);
+  }
+  reception.mark.hide();
+}
+
+bool HandlerCache::find(Reception& reception) {
+  const std::uint32_t index = reception.handler_id & kIndexMask;
+  Kept& one = kept_[index % kept_.size()];
+  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
+    const Handler* handler = nullptr;
+    if (!reception.channel->handlers().find(index, handler)) return false;
+    one = {reception.channel, index, handler};
+  }
+  reception.handler = one.handler;
+  return true;
+}
+
+void HandlerCache::forget_removed() {
+  kept_ = {};
+  removed_.forget();
+}
+
+[[gnu::noinline]] void HandlerStrand::set_name() {
+  strand_.set_name(fmt::format("handlers of rank {}", rank_.value()));
+}
+
+}  // namespace shoal::messaging

@@ -1,0 +1,100 @@
+#include <shoal/remote_promise.hpp>
+
+#include <shoal/detail/base/check.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "team/messenger.hpp"
+
+namespace shoal {
+
+RemoteError::RemoteError(Rank rank, Rank caller, std::string function, std::string text)
+    : Error(fmt::format("{} failed on rank {}, called by rank {}: {}",
+                        function.empty() ? "a call" : function, rank.value(), caller.value(),
+                        text)),
+      rank_(rank),
+      function_(std::move(function)),
+      text_(std::move(text)) {}
+
+Rank MessageContext::source() const { return channel_->team().from_world(world_source_); }
+
+namespace messaging {
+
+std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
+                                      Channel& channel) {
+  const std::uint64_t number = entries_.add({std::move(promise), channel.team().id(), signature});
+  // Either this sees the failure, or give_up() after it sees the promise.
+  if (channel.scope().failed()) channel.scope().give_up_promises();
+  return number;
+}
+
+void PromiseTable::give_up(std::uint64_t team, std::vector<GivenUp>& promises) {
+  entries_.for_each([&](Entry& entry) {
+    if (!entry.promise || entry.team != team) return;
+    promises.emplace_back([given = std::make_shared<sched::AnyPromise>(std::move(entry.promise))](
+                              const std::exception_ptr& error) { given->fail(error); });
+  });
+}
+
+sched::AnyPromise PromiseTable::take_entry(std::uint64_t number, std::uint32_t signature) {
+  bool fits = true;
+  std::optional<Entry> entry = entries_.take_if(number, [&](const Entry& found) {
+    return fits = !found.promise || signature == 0 || found.signature == signature;
+  });
+  SHOAL_CHECK(fits,
+              "a promise of this rank cannot be fulfilled with a value of another type: it takes "
+              "the type that it was published with");
+  SHOAL_CHECK(entry.has_value(),
+              "a promise of this rank cannot be fulfilled: it was fulfilled already, or never "
+              "published: fulfil or fail it once, on one rank");
+  return std::move(entry->promise);
+}
+
+void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {
+  sched::AnyPromise promise = take_entry(number, 0);
+  if (promise) promise.fail(std::move(error));
+}
+
+PromiseTable& promises_of(const Channel& channel) { return channel.messenger().promises(); }
+
+Services& services_of(const Channel& channel) { return channel.messenger().services(); }
+
+int world_rank_of(const Channel& channel) { return channel.messenger().rank().value(); }
+
+void Replies::accept_void(const MessageContext& context, std::uint64_t number) {
+  promises_of(context.channel()).fulfill<void>(number);
+}
+
+void Replies::accept_error(const MessageContext& context, std::uint64_t number, int rank,
+                           const std::string& function, const std::string& text) {
+  const Rank caller(world_rank_of(context.channel()));
+  promises_of(context.channel())
+      .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), caller, function, text)));
+}
+
+// A team that has failed drops its messages. A promise that was published in another team must get
+// its answer nevertheless; the others have the failure already, or get it.
+Address address_of(Channel& channel, int world_rank) {
+  const Rank member = channel.team().from_world(Rank(world_rank));
+  if (member >= 0 && !channel.scope().failed()) return {channel, member};
+  return {channel.messenger().world(), Rank(world_rank)};
+}
+
+void fulfill(Channel& channel, const RemotePromise<void>& promise) {
+  const Address to = address_of(channel, promise.rank);
+  send(to.channel, to.member, am<&Replies::accept_void>, promise.number);
+}
+
+void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& function,
+                  const std::string& text) {
+  const Address to = address_of(channel, rank);
+  send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), function,
+       text);
+}
+
+}  // namespace messaging
+}  // namespace shoal

@@ -1,0 +1,198 @@
+#include "team/scope_failure.hpp"
+
+#include <shoal/future.hpp>
+#include "team/messenger.hpp"
+
+#include "team/scope_tree.hpp"
+
+#include <new>
+#include <utility>
+
+namespace shoal::term {
+
+void insist(ScopeCore& scope, FunctionRef<void()> step) {
+  try {
+    return step();
+  } catch (const std::bad_alloc&) {
+    const sync::Lock lock(scope.mutex);
+    scope.reserve.reset();
+  }
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    scope.messenger().end_at_once(scope.out_of_memory);
+  }
+}
+
+std::optional<TaskError> failure_of(const ScopeCore& scope) {
+  const sync::Lock lock(scope.mutex);
+  return scope.failure.error();
+}
+
+// --- failure: sent up the tree to the root, which sends it down to all ranks. It travels on the
+// paths of reports and of `done`, ahead of them: when the root finds the scope complete it knows
+// the failure, and a rank that receives `done` knows it, too.
+
+namespace {
+
+/// Keeps the first failure. False: there was one.
+bool record(ScopeCore& scope, TaskError error) {
+  const sync::Lock lock(scope.mutex);
+  if (!scope.failure.record(std::move(error))) return false;
+  scope.mark_failed();
+  return true;
+}
+
+void answer_all(ScopeCore& scope) {
+  std::vector<Rank> all;
+  {
+    const sync::Lock lock(scope.mutex);
+    all.swap(scope.asking);
+  }
+  for (const Rank rank : all) {
+    send_about(scope.messenger(), scope.control.answer, rank, scope.channel().team().id());
+  }
+}
+
+/// Ends what waits, and passes the failure on. May be repeated.
+void spread(ScopeCore& scope) {
+  {
+    const sync::Lock lock(scope.mutex);
+    scope.reserve.reset();
+  }
+  scope.messenger().drop_held();
+  scope.scheduler().waiting().cancel(scope.facade);
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+    fail_from_outside(*inner, *failure_of(scope));
+  }
+  answer_all(scope);
+  give_up_promises(scope);
+  if (scope.failure_to == FailureTo::outer_scope) pass_failure_outwards(scope);
+  const sync::Lock lock(scope.mutex);
+  const auto tell = [&channel = scope.channel(), &error = *scope.failure.error()](
+                        const messaging::StaticHandler& handler, Rank rank) {
+    send_control(channel, handler, rank, error.rank().value(), error.task_name(), error.text());
+  };
+  if (scope.tree.is_root()) scope.failure.set_from_root();
+  if (scope.failure.is_from_root()) {
+    for (const Rank child : scope.children) tell(scope.control.failure_down, child);
+  } else {
+    tell(scope.control.failure_up, scope.tree.parent());
+  }
+}
+
+/// Records what `make` returns, and spreads it if it is the first failure.
+void fail_by(ScopeCore& scope, FunctionRef<TaskError()> make) {
+  bool is_first = false;
+  insist(scope, [&] { is_first = is_first || record(scope, make()); });
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+}  // namespace
+
+void fail_with(ScopeCore& scope, std::string_view task_name, FunctionRef<std::string()> text) {
+  fail_by(scope,
+          [&] { return TaskError(scope.messenger().rank(), std::string(task_name), text()); });
+}
+
+// Cancels only tasks of this rank: the other members learn of the outer scope's failure, too.
+void fail_from_outside(ScopeCore& scope, const TaskError& error) {
+  bool is_first = false;
+  insist(scope, [&] { is_first = is_first || record(scope, TaskError(error)); });
+  scope.failure_told = true;  // where the outer one is told
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+// Promises of the world need not: all waiters are cancelled.
+void give_up_promises(ScopeCore& scope) {
+  if (scope.is_world() || !scope.has_failed()) return;
+  std::vector<GivenUp> promises;
+  for (ScopeCore* const owing : {&scope, &scope.world}) {
+    const sync::Lock lock(owing->mutex);
+    owing->sources.give_up(scope.facade, promises);
+  }
+  scope.messenger().promises().give_up(scope.channel().team().id(), promises);
+  if (promises.empty()) return;
+  const std::exception_ptr error = std::make_exception_ptr(GivenUpError(*failure_of(scope)));
+  for (GivenUp& promise : promises) promise(error);
+}
+
+void pass_failure_outwards(ScopeCore& scope) {
+  if (scope.failure_told.exchange(true)) return;
+  const std::optional<TaskError> error = failure_of(scope);
+  scope.outer->facade.fail(scope.describe(), std::make_exception_ptr(*error));
+}
+
+void on_failure_up(ScopeCore& scope, Rank origin, const std::string& task_name,
+                   const std::string& text) {
+  fail_by(scope, [&] { return TaskError(origin, task_name, text); });
+}
+
+// The failure that the root has chosen replaces the one recorded here.
+void on_failure_down(ScopeCore& scope, Rank origin, const std::string& task_name,
+                     const std::string& text) {
+  bool is_first = false;
+  insist(scope, [&] {
+    TaskError error(origin, task_name, text);
+    const sync::Lock lock(scope.mutex);
+    is_first = scope.failure.replace_by_root(std::move(error));
+    if (is_first) scope.mark_failed();
+  });
+  if (is_first) insist(scope, [&] { spread(scope); });
+}
+
+// --- messages for members that never make the team, because a failure reached them first. Such
+// messages would wait for ever. So a member that holds some asks their source, learns of the team's
+// failure and drops them, and the source counts them.
+
+void on_ask(ScopeCore& scope, Rank asking) {
+  {
+    const sync::Lock lock(scope.mutex);
+    scope.asking.push_back(asking);
+  }
+  if (scope.has_failed()) answer_all(scope);
+}
+
+// --- thrown where the members wait
+
+namespace {
+
+/// Error for the member about the failure.
+std::exception_ptr take_failure(ScopeCore& scope) {
+  scope.failure_told = true;
+  const sync::Lock lock(scope.mutex);
+  return scope.failure.take();
+}
+
+}  // namespace
+
+void throw_failure(ScopeCore& scope) {
+  std::exception_ptr failure;
+  insist(scope, [&] { failure = take_failure(scope); });
+  std::rethrow_exception(failure);
+}
+
+void throw_outcome(ScopeCore& scope, Outcome outcome) {
+  if (outcome == Outcome::failed) throw_failure(scope);
+  if (outcome == Outcome::stuck) throw_stuck(scope);
+}
+
+// Without the lock: the exception may wait on its way (end_before_unwinding()).
+void throw_stuck(ScopeCore& scope) {
+  std::string text;
+  {
+    const sync::Lock lock(scope.mutex);
+    text = scope.failure.stuck_text();
+  }
+  throw StuckError(text);
+}
+
+std::exception_ptr tell_of_failure(ScopeCore& scope) {
+  {
+    const sync::Lock lock(scope.mutex);
+    if (scope.failure_told && !scope.failure.is_stuck_told_late()) return nullptr;
+  }
+  return take_failure(scope);
+}
+
+}  // namespace shoal::term

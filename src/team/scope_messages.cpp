@@ -1,0 +1,162 @@
+// Control messages of scopes: their handlers, on the rank where they arrive.
+
+#include "team/messenger.hpp"
+#include "team/scope_completion.hpp"
+#include "team/scope_failure.hpp"
+#include "team/scope_reports.hpp"
+#include "team/scope_tree.hpp"
+#include "team/scope_waiting.hpp"
+#include "team/unexpected_messages.hpp"
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace shoal::term {
+
+namespace {
+
+using messaging::Message;
+using messaging::StaticHandler;
+
+ScopeCore& world_of(const Message& message) {
+  return ScopeCore::of(message.channel->messenger().world().scope());
+}
+
+/// Calls f(scope, source, values...); the message is kept if its team does not exist here yet.
+template <class... Ts, class F>
+void receive(const Message& message, F f) {
+  auto all = decode<std::uint64_t, Ts...>(message.arguments);
+  const Rank source = message.source;
+  const auto handle = [source, f](const std::shared_ptr<ScopeCore>& scope, auto& values) {
+    const Rank member = scope->channel().team().from_world(source);
+    std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, values);
+    wake_waiter(*scope);
+  };
+  const auto scope = find_or_keep(world_of(message), std::get<0>(all), [&] {
+    return TeamDirectory::EarlyControl(
+        [handle, all](const std::shared_ptr<ScopeCore>& later) mutable { handle(later, all); });
+  });
+  if (scope != nullptr) handle(scope, all);
+}
+
+void on_report(void*, const Message& message) {
+  receive<Report>(message, [](ScopeCore& scope, Rank source, const Report& report) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_report(source, report);
+  });
+}
+
+void on_request(void*, const Message& message) {
+  receive<Request>(message, [](ScopeCore& scope, Rank, const Request& request) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_request(request);
+  });
+}
+
+void on_confirmation(void*, const Message& message) {
+  receive<Confirmation>(message, [](ScopeCore& scope, Rank, const Confirmation& confirmation) {
+    const sync::Lock lock(scope.mutex);
+    scope.detector.on_confirmation(confirmation);
+  });
+}
+
+void on_done(void*, const Message& message) {
+  receive<std::uint64_t, bool>(
+      message, [](ScopeCore& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
+        const sync::Lock lock(scope.mutex);
+        on_done(scope, unsatisfied, all_final);
+      });
+}
+
+void on_failure_up(void*, const Message& message) {
+  receive<int, std::string, std::string>(
+      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_up(scope, Rank(rank), name, text); });
+}
+
+void on_failure_down(void*, const Message& message) {
+  receive<int, std::string, std::string>(
+      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_down(scope, Rank(rank), name, text); });
+}
+
+void on_stuck_part(void*, const Message& message) {
+  receive<std::vector<StuckLine>, std::vector<StuckTeam>, std::uint64_t, bool,
+          bool>(message, [](ScopeCore& scope, Rank, std::vector<StuckLine>& lines,
+                            std::vector<StuckTeam>& teams, std::uint64_t left_out,
+                            bool tasks_parked, bool changed) {
+    const sync::Lock lock(scope.mutex);
+    add_stuck_part(scope, {std::move(lines), std::move(teams), left_out, tasks_parked, changed});
+  });
+}
+
+void on_verdict(void*, const Message& message) {
+  receive<std::string, bool>(
+      message, [](ScopeCore& scope, Rank, const std::string& text, bool tasks_parked) {
+        const sync::Lock lock(scope.mutex);
+        on_verdict(scope, text, tasks_parked);
+      });
+}
+
+void on_ask(void*, const Message& message) {
+  const auto [team] = decode<std::uint64_t>(message.arguments);
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    on_ask(*scope, message.source);
+  }
+}
+
+void on_answer(void*, const Message& message) {
+  const auto [team] = decode<std::uint64_t>(message.arguments);
+  messaging::Messenger& messenger = world_of(message).messenger();
+  const std::uint64_t count = messenger.backlog().drop_early(team, message.source);
+  if (count == 0) return;
+  send_about(messenger, control_handlers().dropped, message.source, team, count);
+}
+
+void on_dropped(void*, const Message& message) {
+  const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    scope->facade.counts.messages_processed(scope->scheduler().count_slot(), count);
+  }
+}
+
+void on_acknowledged(void*, const Message& message) {
+  const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
+  // A team that has failed may have ended.
+  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
+    scope->outside.count_acknowledged(count);
+  }
+}
+
+template <void (*One)(void*, const Message&)>
+constexpr messaging::Invoke kEach = &messaging::invoke_each<One>;
+constexpr auto kInlined = Delivery::inlined;
+
+// Registered when the program starts.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+StaticHandler report{"shoal::report", 1, kInlined, kEach<&on_report>};
+StaticHandler request{"shoal::request", 2, kInlined, kEach<&on_request>};
+StaticHandler confirmation{"shoal::confirmation", 3, kInlined, kEach<&on_confirmation>};
+StaticHandler done{"shoal::done", 4, kInlined, kEach<&on_done>};
+StaticHandler failure_up{"shoal::failure_up", 5, kInlined, kEach<&on_failure_up>};
+StaticHandler failure_down{"shoal::failure_down", 6, kInlined, kEach<&on_failure_down>};
+StaticHandler stuck_part{"shoal::stuck_part", 7, kInlined, kEach<&on_stuck_part>};
+StaticHandler verdict{"shoal::verdict", 8, kInlined, kEach<&on_verdict>};
+StaticHandler ask{"shoal::ask", 9, kInlined, kEach<&on_ask>};
+StaticHandler answer{"shoal::answer", 10, kInlined, kEach<&on_answer>};
+StaticHandler dropped{"shoal::dropped", 11, kInlined, kEach<&on_dropped>};
+StaticHandler acknowledged{"shoal::acknowledged", 12, kInlined, kEach<&on_acknowledged>};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+const ControlHandlers& control_handlers() {
+  static const ControlHandlers all{report,     request,      confirmation, done,
+                                   failure_up, failure_down, stuck_part,   verdict,
+                                   ask,        answer,       dropped,      acknowledged};
+  return all;
+}
+
+}  // namespace shoal::term

@@ -1,0 +1,226 @@
+#include "team/scope_reports.hpp"
+
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/team/sources.hpp>
+#include <shoal/error.hpp>
+
+#include <fmt/format.h>
+#include <utility>
+
+#include "team/messenger.hpp"
+#include "team/scope_completion.hpp"
+#include "team/scope_tree.hpp"
+#include "team/scope_waiting.hpp"
+#include "team/unexpected_messages.hpp"
+
+namespace shoal::term {
+
+namespace {
+
+/// The lines of all sources about what waits on this rank.
+/// `stuck`: about shared teams too, as another member may wait for their end.
+std::vector<std::string> describe_waiting(const ScopeCore& scope, bool stuck)
+    SHOAL_REQUIRES(scope.mutex) {
+  std::vector<std::string> lines =
+      scope.messenger().backlog().describe(scope.channel().team().id());
+  if (scope.is_world()) {
+    for (std::string& line : scope.scheduler().waiting().describe()) {
+      lines.push_back(std::move(line));
+    }
+  }
+  if (const std::uint64_t count = scope.outside.unacknowledged(); count > 0) {
+    lines.push_back(fmt::format("{} of its messages to other teams were not handled", count));
+  }
+  scope.sources.describe(stuck || scope.member.stands_finally(), lines);
+  if (!scope.is_world()) {
+    for (std::string& line : lines) line = fmt::format("{}: {}", scope.describe(), line);
+  }
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+    const sync::Lock lock(inner->mutex);
+    for (std::string& line : describe_waiting(*inner, stuck)) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void add_team_states(const ScopeCore& scope, std::vector<TeamState>& states) {
+  const messaging::Channel& channel = scope.channel();
+  TeamState state{scope.describe(),  channel.team().rank(), channel.team().size(), "", 0,
+                  all_totals(scope), scope.has_failed()};
+  {
+    const sync::Lock lock(scope.mutex);
+    const MemberWait& member = scope.member;
+    if (member.stands()) {
+      const Standing& standing = member.standing();
+      const bool at_end = standing.is_wait() && member.stands_finally();
+      state.waits_in = at_end ? "its end" : standing.text();
+      state.since_ns = member.since_ns();
+    }
+  }
+  states.push_back(std::move(state));
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) add_team_states(*inner, states);
+}
+
+}  // namespace
+
+ScopeState state_of(const ScopeCore& scope) {
+  ScopeState state;
+  state.held = all_held(scope);
+  state.holds = scope.holds.count.load(std::memory_order_relaxed);
+  const sync::Lock lock(scope.mutex);
+  state.totals = all_totals(scope);
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+    add_team_states(*inner, state.teams);
+  }
+  if (scope.member.stands()) {
+    state.main_in = scope.member.standing().text();
+    state.main_since_ns = scope.member.since_ns();
+    state.main_final = scope.member.stands_finally();
+  }
+  if (const auto& error = scope.failure.error(); error.has_value()) state.failure = error->what();
+  state.detection = scope.detector.state();
+  state.waiting = describe_waiting(scope, false);
+  return state;
+}
+
+std::vector<std::string> describe_stuck(const ScopeCore& scope) {
+  std::vector<std::string> lines;
+  const MemberWait& member = scope.member;
+  if (member.stands() && !member.standing().is_wait()) {
+    const Standing& standing = member.standing();
+    lines.push_back(fmt::format("the main function waits in {}, which not every rank called{}",
+                                standing.text(), standing.root < 0 ? "" : " with this root"));
+  }
+  for (std::string& line : describe_waiting(scope, true)) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::uint64_t Sources::count() const {
+  std::uint64_t count = 0;
+  for (const Unsatisfied* source : sources_) count += source->unsatisfied_count();
+  return count;
+}
+
+void Sources::describe(bool with_shared_teams, std::vector<std::string>& lines) const {
+  for (const Unsatisfied* source : sources_) {
+    try {  // names are made by code of the program
+      for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
+    } catch (...) {
+      lines.push_back(fmt::format("waiting work could not be named: {}",
+                                  shoal::describe(std::current_exception())));
+    }
+  }
+  if (!with_shared_teams) return;
+  for (const SharedTeam* team : teams_) {
+    lines.push_back(team->describe());
+  }
+}
+
+void Sources::tell_of_rest() const {
+  for (Unsatisfied* source : sources_) source->at_rest();
+}
+
+bool Sources::tell_of_end() const {
+  bool any = false;
+  for (Unsatisfied* source : sources_) any = source->run_ended() || any;
+  return any;
+}
+
+void refuse_after_run(const std::string& what) {
+  throw CheckError(fmt::format(
+      "{} is used after its run() has returned: each run has its own, which its main function is "
+      "given, or makes and lets end",
+      what));
+}
+
+void Sources::give_up(const Scope& failed, std::vector<GivenUp>& promises) const {
+  for (Unsatisfied* source : sources_) source->give_up(failed, promises);
+}
+
+namespace {
+
+// Without what is guarded.
+StuckTeam stuck_team(const ScopeCore& scope) {
+  const messaging::Channel& channel = scope.channel();
+  StuckTeam here;
+  here.team = channel.team().id();
+  here.outer = scope.is_world() ? 0 : scope.outer->channel().team().id();
+  here.number = scope.number;
+  here.made = scope.nested_numbers;
+  here.size = static_cast<std::uint64_t>(channel.team().size());
+  here.first = scope.first.value();
+  here.rank = scope.messenger().rank().value();
+  return here;
+}
+
+// One that has failed completes whatever waits in it.
+void add_stuck_teams(const ScopeCore& scope, std::vector<StuckTeam>& teams) {
+  StuckTeam here = stuck_team(scope);
+  {
+    const sync::Lock lock(scope.mutex);
+    if (scope.member.is_released()) return;  // it has ended
+    const bool failed = scope.has_failed();
+    here.state = 2 * scope.detector.epoch() + (failed ? 1 : 0);
+    here.final = scope.member.stands_finally() ? 1 : 0;
+    here.count = failed ? (is_parked(scope) ? 0 : 1) : count_unsatisfied(scope) + all_held(scope);
+  }
+  teams.push_back(here);
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) add_stuck_teams(*inner, teams);
+}
+
+// Nested scopes may be about to complete: then nothing is stuck. If one of them does so while the
+// parts are gathered, either all parts show that it waits for nothing, or a later one shows that
+// something has changed since the snapshot (docs/design/teams.md). So the teams are looked at
+// before the snapshot: one that completes in between makes that another one.
+StuckPart stuck_part_here(ScopeCore& world) SHOAL_REQUIRES(world.mutex) {
+  StuckPart part;
+  part.tasks_parked = world.scheduler().waiting().count() > 0;
+  part.teams.push_back(stuck_team(world));
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(world)) {
+    add_stuck_teams(*inner, part.teams);
+  }
+  part.changed = take_snapshot(world) != world.detector.confirmed();
+  if (part.changed) return part;
+  for (std::string& line : describe_stuck(world)) {
+    part.lines.emplace_back(world.messenger().rank().value(), std::move(line));
+  }
+  return part;
+}
+
+}  // namespace
+
+void begin_stuck_report(ScopeCore& world) {
+  StuckPart part = stuck_part_here(world);
+  world.stuck.begin(world.children.size() + 1, part.tasks_parked);
+  add_stuck_part(world, std::move(part));
+}
+
+void add_stuck_part(ScopeCore& world, StuckPart part) {
+  if (!world.stuck.add(std::move(part))) return;
+  const StuckPart& sum = world.stuck.sum();
+  if (!world.tree.is_root()) {
+    send_control(world.channel(), world.control.stuck_part, world.tree.parent(), sum.lines,
+                 sum.teams, sum.left_out, sum.tasks_parked, sum.changed);
+    return;
+  }
+  // All ranks look again, in the epoch that has begun.
+  if (world.stuck.is_anything_to_come()) return;
+  if (world.completion_check) world.completion_check();
+  on_verdict(world, world.stuck.text(world.checks_graphs), sum.tasks_parked);
+}
+
+// Parked tasks may use objects on their main function's stack. They end first, with their scope;
+// then all main functions get this error, the same on every rank.
+void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked) {
+  for (const Rank child : world.children) {
+    send_control(world.channel(), world.control.verdict, child, text, tasks_parked);
+  }
+  world.failure.set_stuck(text, tasks_parked);
+  if (!tasks_parked) return finish_park(world, Outcome::stuck);
+  if (!world.stuck.were_tasks_parked_here()) return;
+  Scope& facade = world.facade;
+  world.scheduler().submit(sched::make_function_task(facade, "end", [&facade, text] {
+    facade.fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
+  }));
+}
+
+}  // namespace shoal::term

@@ -1,0 +1,27 @@
+#pragma once
+// Reports of a scope. Of a stuck world: lists go up the tree, and the verdict goes down.
+
+#include <string>
+#include <vector>
+
+#include "team/scope_core.hpp"
+#include "team/scope_state.hpp"
+
+namespace shoal::term {
+
+/// Begins the report of this rank's subtree: nothing runs any more, and something waits.
+void begin_stuck_report(ScopeCore& world) SHOAL_REQUIRES(world.mutex);
+/// Adds the part of a rank. The last part completes the report of the subtree.
+void add_stuck_part(ScopeCore& world, StuckPart part) SHOAL_REQUIRES(world.mutex);
+/// Called when the world is stuck. `tasks_parked`: tasks are parked on some rank.
+void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked)
+    SHOAL_REQUIRES(world.mutex);
+
+// --- state and waiting tasks
+
+[[nodiscard]] ScopeState state_of(const ScopeCore& scope);
+/// Returns lines about what a stuck world waits for on this rank.
+[[nodiscard]] std::vector<std::string> describe_stuck(const ScopeCore& scope)
+    SHOAL_REQUIRES(scope.mutex);
+
+}  // namespace shoal::term

@@ -1,0 +1,51 @@
+#pragma once
+// States of scopes and teams at one moment, for reports.
+
+#include <shoal/detail/sched/task.hpp>
+#include <shoal/rank.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "team/detector.hpp"
+
+namespace shoal::term {
+
+/// A member of a team.
+struct TeamState {
+  std::string name;  // "team 'x'"
+  Rank rank;         // in the team
+  int size = 0;
+  std::string waits_in;        // "wait()", a collective operation, or "" if no task waits in it
+  std::uint64_t since_ns = 0;  // it does
+  sched::TaskScope::Totals totals;
+  bool failed = false;
+};
+
+/// A scope on one rank.
+struct ScopeState {
+  sched::TaskScope::Totals totals;
+  std::uint64_t held = 0;   // messages for handlers that do not exist here yet
+  int holds = 0;            // they count as created tasks
+  std::string main_in;      // what the main function stands in: "wait()", a collective; "": nothing
+  bool main_final = false;  // it has ended, and takes part in the others' waits
+  std::uint64_t main_since_ns = 0;
+  std::string failure;  // of the scope, if it has failed
+  DetectionState detection;
+  std::vector<std::string> waiting;  // lines that name what waits
+  std::vector<TeamState> teams;      // nested ones, outer ones first
+};
+
+/// Operation in which a member waits. Its text is made for reports only.
+struct Standing {
+  const char* name = "";     // of a collective operation; "": wait()
+  std::uint64_t number = 0;  // of the operation in its team; 0: it has none
+  int root = -1;             // of an operation that has one
+
+  [[nodiscard]] bool is_wait() const { return *name == '\0'; }
+  /// "barrier() (collective number 3)", "reduce() with root 1 (collective number 4)".
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace shoal::term

@@ -1,0 +1,352 @@
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/strand.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "team/messenger.hpp"
+#include "team/scope_completion.hpp"
+#include "team/scope_failure.hpp"
+#include "team/scope_tree.hpp"
+#include "team/scope_waiting.hpp"
+
+namespace shoal::term {
+
+namespace {
+
+/// Wait of a member of a nested scope: in wait(), or in a collective operation.
+class Meeting final : public sched::Waitable {
+ public:
+  Meeting(ScopeCore& scope, const Standing& what, bool final, FunctionRef<bool()> is_over)
+      : Waitable(scope.scheduler()), scope_(scope), what_(what), final_(final), is_over_(is_over) {}
+
+  bool enlist(sync::Waiter& waiter) override {
+    {
+      const sync::Lock lock(scope_.mutex);
+      scope_.member.begin(waiter, what_, final_, scope_.scheduler().env().now_ns());
+    }
+    const bool over = is_over_();
+    const sync::Lock lock(scope_.mutex);
+    if (over && scope_.member.withdraw(waiter)) {  // else it was taken out, and is woken
+      scope_.member.set_done();
+      return false;
+    }
+    scope_.member.settle();
+    return true;
+  }
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(scope_.mutex);
+    return scope_.member.withdraw(waiter);
+  }
+  [[nodiscard]] std::string describe() const override {
+    const char* const wait = final_ ? "the end" : "wait()";
+    return fmt::format("{} of {}", what_.is_wait() ? wait : what_.text(), scope_.describe());
+  }
+
+ private:
+  ScopeCore& scope_;
+  const Standing what_;
+  const bool final_;
+  const FunctionRef<bool()> is_over_;
+};
+
+}  // namespace
+
+// The caller is about to unwind, because an outer scope has failed: tasks of this one, which are
+// dropped unless they run, may use objects on its stack. Before a main function unwinds, all of
+// them have ended, and also before a task of this scope does, which ends with the others.
+void drain(ScopeCore& scope) {
+  if (sched::in_main_function()) return;
+  const sched::TaskScope* const own = sched::current_task()->scope;
+  if (own != nullptr && own->is_within(scope.facade)) return;
+  sched::tell_parks();  // these tasks may wait for what it has
+  while (!is_at_rest_here(scope)) {
+    sched::block(scope.scheduler().env(), "the end of the tasks of a team that failed",
+                 [&scope](sync::Waiter& waiter) {
+                   const sync::Lock lock(scope.mutex);
+                   scope.draining.push_back(&waiter);
+                   scope.drains.store(true, std::memory_order_release);
+                   return true;
+                 });
+  }
+  sched::tell_goes_on();
+}
+
+namespace {
+
+Outcome stand_in_meeting(ScopeCore& scope, const Standing& what, bool final,
+                         FunctionRef<bool()> is_over) {
+  scope.channel().open_handlers();
+  if (sched::in_main_function()) open_all_handlers(scope.world);
+  bool is_alone = false;
+  {
+    const sync::Lock lock(scope.mutex);
+    is_alone = !scope.member.stands() && !scope.meeting;
+    if (is_alone) {
+      scope.meeting = true;
+      scope.waiter_scope = sched::current_task()->scope;
+    }
+  }
+  SHOAL_CHECK(is_alone,
+              "{} was called while another task of this rank is in an operation of {}: "
+              "members take part one task at a time",
+              what.text(), scope.describe());
+  Outcome outcome = Outcome::running;
+  const auto leave = [&] {
+    const sync::Lock lock(scope.mutex);
+    scope.meeting = false;
+    scope.waiter_scope = nullptr;
+    outcome = scope.member.outcome();
+  };
+  Meeting meeting(scope, what, final, is_over);
+  try {
+    sched::wait_for(meeting);
+  } catch (...) {
+    leave();
+    drain(scope);
+    throw;
+  }
+  leave();
+  scope.messenger().flush();
+  return outcome;
+}
+
+}  // namespace
+
+void meet(ScopeCore& scope, const Standing& what, FunctionRef<bool()> is_over) {
+  throw_outcome(scope, stand_in_meeting(scope, what, false, is_over));
+}
+
+void stand_until_ended(ScopeCore& scope) {
+  const auto is_over = [&scope](bool also_complete) {
+    const sync::Lock lock(scope.mutex);
+    return scope.abandoned || (also_complete && scope.all_final);
+  };
+  for (bool all_ended = is_over(false); !all_ended; all_ended = is_over(true)) {
+    static_cast<void>(stand_in_meeting(scope, {}, true, [] { return false; }));
+  }
+}
+
+// Handles the control messages that came early before it enters the scope in the table, where later
+// ones find it: those must not overtake.
+void open_scope(ScopeCore& scope) {
+  scope.channel().open();
+  const std::shared_ptr<ScopeCore> shared = owner_of(scope);
+  while (true) {
+    std::vector<TeamDirectory::EarlyControl> early = enter_directory(shared);
+    if (early.empty()) break;
+    for (TeamDirectory::EarlyControl& one : early) one(shared);
+  }
+  if (scope.outer->has_failed()) fail_from_outside(scope, *failure_of(*scope.outer));
+}
+
+Outcome stand(ScopeCore& world, const Standing& what, bool final, FunctionRef<void()> start) {
+  open_all_handlers(world);
+  const char* const shown = what.is_wait() ? "wait()" : what.name;
+  sched::tell_parks();
+  sched::block(world.scheduler().env(), shown, [&](sync::Waiter& waiter) {
+    {
+      const sync::Lock lock(world.mutex);
+      world.member.begin(waiter, what, final, world.scheduler().env().now_ns());
+    }
+    start();  // may find that there is nothing to wait for, and unpark
+    const sync::Lock lock(world.mutex);
+    world.member.settle();
+    return true;
+  });
+  if (what.is_wait()) sync::observe_all();
+  // Messages that this rank has just sent (that all is done, say) leave now, even if the main
+  // function goes on to block this thread outside shoal.
+  world.messenger().flush();
+  const Outcome outcome = [&world] {
+    const sync::Lock lock(world.mutex);
+    return world.member.outcome();
+  }();
+  sched::tell_goes_on();
+  return outcome;
+}
+
+void wait_for_end(ScopeCore& world) {
+  std::exception_ptr first;
+  bool all_ended = false;
+  while (!all_ended) {
+    const Outcome outcome = stand(world, {}, true, [] {});
+    if (outcome == Outcome::failed && first == nullptr) {
+      insist(world, [&] { first = tell_of_failure(world); });
+    }
+    std::exception_ptr stuck;
+    {
+      const sync::Lock lock(world.mutex);
+      // Others may repair it.
+      if (outcome == Outcome::stuck && world.all_final) {
+        stuck = std::make_exception_ptr(StuckError(world.failure.stuck_text()));
+      }
+      all_ended = world.all_final && stuck == nullptr;
+    }
+    if (stuck == nullptr) continue;
+    // No main function is left to repair it: one more round, in which held messages are dropped.
+    if (first == nullptr) first = stuck;
+    world.facade.fail("the end of the main functions", stuck);
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why) {
+  fail_with(world, "the main function", text);
+  const auto ignore_holds = [&world](bool ignore) {
+    const sync::Lock lock(world.mutex);
+    world.holds.is_ignored = ignore;
+  };
+  ignore_holds(true);
+  insist(world, [&] { static_cast<void>(stand(world, {why}, false, [] {})); });
+  ignore_holds(false);
+}
+
+namespace {
+
+// The waiter is woken right now, or never: its waker should have come before everything ended. A
+// task that is not counted ends the process, without the lock: other tasks are dropped.
+void check_main_goes_on(ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
+  const std::string where = scope.scheduler().waiting().keeps_main();
+  if (where.empty()) return;
+  std::string text = fmt::format(
+      "rank {}: nothing runs any more, but the main function waits in {}, and cannot be woken",
+      scope.messenger().rank().value(), where);
+  if (const auto& error = scope.failure.error(); error.has_value()) {
+    text += fmt::format("; the world has failed: {}", error->what());
+  }
+  auto task = sched::make_function_task(
+      scope.facade, "end",
+      [messenger = &scope.messenger(), text] { messenger->end_at_once(text); });
+  task->scope = nullptr;
+  scope.scheduler().submit(std::move(task));
+}
+
+// The outer scope has completed, with a failure: nothing of this one is left on any rank.
+void take_out(ScopeCore& scope, Outcome outcome) {
+  const sync::Lock lock(scope.mutex);
+  scope.abandoned = true;
+  finish_park(scope, outcome);
+}
+
+void finish_park_of_team(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex) {
+  if (outcome == Outcome::failed) {
+    for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) take_out(*inner, outcome);
+  }
+  if (!scope.member.stands()) return;
+  // release pairs with the acquire in take_snapshot()
+  scope.teams.wakes_due.fetch_add(1, std::memory_order_release);
+  scope.woken.store(&scope.member.take(outcome), std::memory_order_release);
+}
+
+}  // namespace
+
+// The main function counts as running from here on, before it runs again: a handler that unparks it
+// has not been counted as processed yet, so no snapshot can miss it.
+void finish_park(ScopeCore& scope, Outcome outcome) {
+  if (!scope.is_world()) return finish_park_of_team(scope, outcome);
+  MemberWait& member = scope.member;
+  if (member.stands()) return member.take(outcome).wake();
+  if (outcome == Outcome::done || !member.in_own_wait()) return;
+  if (!scope.scheduler().waiting().cancel_main()) return check_main_goes_on(scope);
+  member.cancel_own_wait(outcome);
+}
+
+void wake_waiter(ScopeCore& scope) {
+  if (scope.woken.load(std::memory_order_acquire) != nullptr) {
+    sync::Waiter* woken = nullptr;
+    {
+      const sync::Lock lock(scope.mutex);
+      woken = scope.woken.exchange(nullptr, std::memory_order_relaxed);
+    }
+    if (woken != nullptr) {
+      woken->wake();
+      scope.teams.wakes_due.fetch_sub(1, std::memory_order_release);
+    }
+  }
+  if (scope.is_world() || !scope.has_failed()) return;
+  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) wake_waiter(*inner);
+}
+
+// A worker that ends the last task, or parks in drain(), looks here afterwards.
+void wake_draining(ScopeCore& scope) {
+  if (!scope.drains.load(std::memory_order_acquire)) return;
+  std::vector<sync::Waiter*> woken;
+  {
+    const sync::Lock lock(scope.mutex);
+    if (!is_at_rest_here(scope)) return;
+    woken.swap(scope.draining);
+    scope.drains.store(false, std::memory_order_relaxed);
+  }
+  for (sync::Waiter* const waiter : woken) waiter->wake();
+}
+
+namespace {
+
+// Tasks of the scope on this rank, without the caller, and without those of teams made on it: they
+// have objects of their own.
+bool do_others_run(const ScopeCore& scope) {
+  const Totals totals = scope.facade.counts.totals();
+  const sched::Task* const task = sched::current_task();
+  const bool is_one = task != nullptr && !task->is_main() && task->scope == &scope.facade;
+  const auto holds = static_cast<std::uint64_t>(scope.holds.count.load(std::memory_order_acquire));
+  return totals.created > totals.finished + holds + (is_one ? 1 : 0);
+}
+
+// A task that has woken the caller may not have returned yet. Its end is no wait: it is short.
+bool do_others_go_on(const ScopeCore& scope) {
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks; ++i) {
+    if (!do_others_run(scope)) return false;
+  }
+  return true;
+}
+
+std::string describe_early_end(const ScopeCore& scope, const Unsatisfied& source,
+                               std::uint64_t waiting) {
+  const bool may_wait = !scope.is_world() || sched::in_main_function();
+  std::string text = fmt::format(
+      "{} ended before its work was done ({}): {}", source.title(),
+      waiting > 0 ? fmt::format("{} left waiting", waiting) : "tasks may still use it",
+      may_wait ? fmt::format("call wait() of {} before it goes out of scope", scope.describe())
+               : "only a main function can wait for the world: make it there, or on a team, and "
+                 "call wait() of that before it goes out of scope");
+  const std::vector<std::string> lines = source.describe_unsatisfied();
+  if (!lines.empty()) text += fmt::format("\n  {}", fmt::join(lines, "\n  "));
+  return text;
+}
+
+void end_early(ScopeCore& scope, const Unsatisfied& source) {
+  const std::uint64_t waiting = source.unsatisfied_count();
+  const bool others_run = do_others_go_on(scope);
+  // After a failure nothing of a graph runs that waits.
+  if (!others_run && (waiting == 0 || scope.has_failed())) return;
+  const auto text = [&] { return describe_early_end(scope, source, waiting); };
+  if (sched::in_main_function()) {
+    return end_all(scope.world, text,
+                   "a destructor, after the end of all tasks that may use the object");
+  }
+  // The exception on its way fails the scope, and says more.
+  if (std::uncaught_exceptions() > 0) return;
+  fail_with(scope, sched::current_activity(), text);
+  if (sched::in_suspendable_task()) drain(scope);
+}
+
+}  // namespace
+
+void end_use(ScopeCore& scope, const Unsatisfied& source) noexcept {
+  if (scope.world.run_has_ended.load(std::memory_order_acquire)) return;
+  try {
+    end_early(scope, source);
+  } catch (const std::exception& error) {  // tasks may use what goes now
+    scope.messenger().end_at_once(
+        fmt::format("{} ended before its work was done: {}", source.title(), error.what()));
+  }
+}
+
+}  // namespace shoal::term

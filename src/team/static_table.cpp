@@ -1,0 +1,120 @@
+#include <shoal/detail/team/handler.hpp>
+
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace shoal::messaging {
+
+namespace {
+
+/// Functions of shoal itself that are handlers, by the beginning of their names, and how users know
+/// what they do.
+struct OwnHandler {
+  std::string_view begin;
+  const char* shown;
+};
+constexpr std::array kOwnHandlers{
+    OwnHandler{"shoal::Team::accept_invitation", "launch_team()"},
+    OwnHandler{"shoal::Team::", "a message to a team by its handle"},
+    OwnHandler{"shoal::messaging::Replies::", "the answer to a call"},
+    OwnHandler{"shoal::coll::", "a collective operation"},
+    OwnHandler{"shoal::collective_payload", "a collective operation"},
+    OwnHandler{"shoal::multicast_segment", "a large multicast"},
+    OwnHandler{"shoal::messaging::PayloadCasts::", "a large multicast"},
+    OwnHandler{"shoal::object::", "an operation of distributed objects"},
+};
+
+std::string shown_to_users(const std::string& name) {
+  // A NamedFunction or NamedClosure, see CallHandler.
+  constexpr std::string_view kNamed = "shoal::messaging::Named";
+  if (name.starts_with(kNamed)) {
+    return "call of " + naming::first_argument(std::string_view(name).substr(name.find('<') + 1));
+  }
+  const auto own = std::ranges::find_if(
+      kOwnHandlers, [&name](const OwnHandler& one) { return name.starts_with(one.begin); });
+  return own != kOwnHandlers.end() ? own->shown : name;
+}
+
+// Filled by constructors of static objects, before main(); constant from the first use on.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit StaticHandler* g_first = nullptr;
+
+}  // namespace
+
+class StaticTable {
+ public:
+  static const StaticTable& instance() {
+    static const StaticTable table;
+    return table;
+  }
+
+  const std::vector<Handler>& handlers() const { return handlers_; }
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+  /// Name for users. A static handler is called by the spelling of a function of a class template:
+  /// see StaticFunction, StaticClosure and CallHandler.
+  static std::string name_of(const std::string& pretty) {
+    for (const std::string_view key : {"Function", "Closure", "Named"}) {
+      const std::string name = naming::readable(pretty, key);
+      if (name != pretty) return shown_to_users(name);
+    }
+    return shown_to_users(pretty);
+  }
+
+ private:
+  StaticTable() {
+    std::vector<StaticHandler*> all;
+    for (StaticHandler* h = g_first; h != nullptr; h = h->next_) all.push_back(h);
+    // Stable: equal names (functions local to two files) keep the order of the binary.
+    std::stable_sort(all.begin(), all.end(), [](const StaticHandler* a, const StaticHandler* b) {
+      return a->handler_.name < b->handler_.name;
+    });
+    for (StaticHandler* h : all) {
+      h->index_ = static_cast<int>(handlers_.size());
+      mix(h->handler_);
+      handlers_.push_back(h->handler_);
+      handlers_.back().name = name_of(h->handler_.name);
+    }
+  }
+
+  /// Mixes the handler into the fingerprint, by the spelling of its template: names that users see
+  /// may be equal.
+  void mix(const Handler& handler) {
+    for (const char c : handler.name) mix(static_cast<unsigned char>(c));
+    for (int shift = 0; shift < 32; shift += 8) {
+      mix(static_cast<unsigned char>(handler.signature >> shift));
+    }
+    mix(static_cast<unsigned char>(handler.delivery));
+  }
+  void mix(unsigned char byte) { fingerprint_ = (fingerprint_ ^ byte) * 1099511628211ULL; }
+
+  std::vector<Handler> handlers_;
+  std::uint64_t fingerprint_ = 14695981039346656037ULL;  // FNV-1a, 64 bit
+};
+
+StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery delivery,
+                             Invoke invoke)
+    : next_(g_first) {
+  handler_.name = name;
+  handler_.signature = signature;
+  handler_.delivery = delivery;
+  handler_.invoke = invoke;
+  g_first = this;
+}
+
+std::uint32_t StaticHandler::index() const {
+  SHOAL_CHECK(index_ >= 0,
+              "the handler '{}' was loaded after the world started: load its library before run()",
+              StaticTable::name_of(handler_.name));
+  return static_cast<std::uint32_t>(index_);
+}
+
+const std::vector<Handler>& static_handlers() { return StaticTable::instance().handlers(); }
+
+std::uint64_t static_fingerprint() { return StaticTable::instance().fingerprint(); }
+
+}  // namespace shoal::messaging
