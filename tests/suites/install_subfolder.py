@@ -33,10 +33,10 @@ class Subfolder(suite.Suite):
     def test_without_a_build_type(self):
         """A warning, and shoal is optimized. A chosen optimization stays."""
         self.assertEqual(self.configure().count("has no build type"), 1)
-        self.assertRegex(self.commands()["shoal_am_am_unity_0.cpp"],
+        self.assertRegex(self.commands()["shoal_sched_sched_unity_0.cpp"],
                          "-O2 .*-DNDEBUG|-DNDEBUG .*-O2")
         self.assertNotIn("no build type", self.configure("-DCMAKE_CXX_FLAGS=-O0"))
-        self.assertIn("-O0", self.commands()["shoal_am_am_unity_0.cpp"])
+        self.assertIn("-O0", self.commands()["shoal_sched_sched_unity_0.cpp"])
         self.assertNotIn("-O2", "\n".join(self.commands().values()))
 
     def test_what_is_built_and_installed(self):
@@ -58,7 +58,7 @@ class Subfolder(suite.Suite):
         said = self.configure("-DSHOAL_WARN_BUILD_TYPE=OFF", "-DSHOAL_SANITIZE=address",
                               "-DSHOAL_GLIBCXX_DEBUG=ON")
         self.assertNotIn("no build type", said)
-        for source in ("shoal_am_am_unity_0.cpp", "main.cpp"):
+        for source in ("shoal_sched_sched_unity_0.cpp", "main.cpp"):
             self.assertRegex(self.commands()[source], "-D_GLIBCXX_DEBUG.*-fsanitize=address")
 
     def test_precompiled_headers_need_no_launcher(self):
