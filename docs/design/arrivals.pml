@@ -1,0 +1,261 @@
+/* Messages that arrive before their receiver exists, for exhaustive search by Spin. house.md, "One rule for arrivals",
+ * says what it is.
+ *
+ * Rank 0 runs a random program in each of several teams that come one after the other. It sends messages to a receiver of
+ * the team on rank 1, multicasts to it and to rank 2, which rank 1 passes on, and sends one message to a handler of its
+ * own that exists. The receiver is made by the main function of rank 1 at any time; or by that own handler; or when rank 2
+ * has handled a multicast. It ends with its team, when all messages of the team have been handled.
+ *
+ * Asserted: every run ends (no deadlock); messages of a stream, those of one sender to one receiver, are handled in the
+ * order of their sending; a receiver gets messages of its own team only, and none waits when it ends. BROKEN_...: a
+ * defect that the search must find. One of them is a limit: a sender that is asked to keep what is for a receiver also
+ * keeps the multicast that rank 2 waits for.
+ * See tests/model/check_completion.
+ */
+
+#ifndef TEAMS
+#define TEAMS 2
+#endif
+#ifndef SENDS
+#define SENDS 3     /* messages of a team to its receiver */
+#endif
+#ifndef WINDOW
+#define WINDOW 1    /* messages under way from rank 0 to rank 1 */
+#endif
+
+#define ALL (TEAMS * (SENDS + 1))
+
+mtype = { one, cast, own, room, stop, go }; /* stop, go: of BROKEN_STOPS_STREAM */
+mtype = { by_main, by_own, by_cast };
+
+chan kept[TEAMS] = [SENDS] of { mtype, byte };     /* streams at the sender: kind, number in the stream */
+chan own_stream = [TEAMS] of { mtype, byte };      /* and that of the program's own handlers: kind, team */
+chan wire = [WINDOW] of { mtype, byte, byte };     /* from rank 0 to 1: kind, team, number */
+chan back = [ALL] of { mtype, byte };              /* from rank 1 to 0 */
+chan passed_on = [ALL] of { byte, byte };          /* from rank 1 to 2: team, number */
+chan waiting[TEAMS] = [SENDS] of { mtype, byte };  /* for the receiver, on rank 1 */
+#ifdef BROKEN_ONE_STREAM
+chan behind = [ALL] of { mtype, byte };            /* own messages behind others of their sender */
+#endif
+
+mtype how[TEAMS];      /* the receiver is made */
+bool made[TEAMS];      /* it exists */
+bool told[TEAMS];      /* the own message has come */
+bool stopped[TEAMS];   /* the sender keeps what is for it */
+bool asked[TEAMS];     /* it was asked to */
+byte under_way = 0;    /* as rank 0 knows */
+byte sent[TEAMS];      /* what is to be handled, on all ranks */
+byte handled[TEAMS];
+byte next[TEAMS];      /* number that the receiver expects */
+byte next_far[TEAMS];  /* and that of rank 2 */
+byte casts[TEAMS];     /* handled on rank 2 */
+bool closed[TEAMS];    /* the program of rank 0 is over */
+byte current = 0;      /* team of rank 1 */
+
+#define over(t) (closed[t] && handled[t] == sent[t])
+
+/* A receiver gets a message. */
+inline handle(t, number) {
+  assert(number == next[t]);
+  next[t]++;
+#ifndef BROKEN_COUNTS_ARRIVALS
+  handled[t]++
+#endif
+}
+
+inline give_room() {
+  back!room(0)
+}
+
+/* The main function of rank 0. */
+proctype program() {
+  byte t = 0, n = 0;
+  bool own_sent = false;
+  do
+  :: t < TEAMS ->
+    n = 0;
+    own_sent = false;
+    do
+    :: atomic { n < SENDS -> sent[t]++; kept[t]!one(n); n++ }
+    :: atomic { n < SENDS -> sent[t] = sent[t] + 2; kept[t]!cast(n); n++ }
+    :: atomic { !own_sent -> own_sent = true; sent[t]++; own_stream!own(t) }
+    :: n == SENDS && own_sent -> break
+    od;
+    atomic { closed[t] = true };
+    over(t);
+    t++
+  :: else -> break
+  od
+}
+
+#define may_send(t) (under_way < WINDOW && !stopped[t])
+
+/* Progress of rank 0. */
+proctype sender() {
+  mtype kind;
+  byte t = 0, number = 0;
+end:
+  do
+  :: atomic { back?kind(t) ->
+      if
+      :: kind == room -> under_way--
+      :: kind == stop -> stopped[t] = true
+      :: kind == go -> stopped[t] = false
+      fi }
+  :: atomic { may_send(0) && len(kept[0]) > 0 -> kept[0]?kind(number); under_way++; wire!kind(0, number) }
+#if TEAMS > 1
+  :: atomic { may_send(1) && len(kept[1]) > 0 -> kept[1]?kind(number); under_way++; wire!kind(1, number) }
+#endif
+  :: atomic { under_way < WINDOW && len(own_stream) > 0 -> own_stream?kind(t); under_way++; wire!own(t, 0) }
+  od
+}
+
+inline handle_own(t) {
+  told[t] = true;
+  handled[t]++
+}
+
+#ifdef BROKEN_NO_TEAM
+#define receiver_of(t) (made[0] || made[TEAMS - 1])
+#else
+#define receiver_of(t) made[t]
+#endif
+#ifdef BROKEN_OVERTAKES
+#define may_handle(t) receiver_of(t)
+#else
+#define may_handle(t) (receiver_of(t) && len(waiting[t]) == 0)
+#endif
+
+/* Progress of rank 1: handlers run one at a time. */
+proctype receiver() {
+  mtype kind;
+  byte t = 0, number = 0;
+end:
+  do
+  :: atomic { wire?kind(t, number) ->
+      if
+      :: kind == own ->
+#ifdef BROKEN_ONE_STREAM
+        if
+        :: len(waiting[0]) + len(waiting[TEAMS - 1]) > 0 -> behind!own(t)
+        :: else -> handle_own(t)
+        fi;
+#else
+        handle_own(t);
+#endif
+        give_room()
+      :: else ->
+#ifndef BROKEN_PASSES_ON_LATE
+        if
+        :: kind == cast -> passed_on!t(number)
+        :: else
+        fi;
+#endif
+        if
+        :: may_handle(t) ->
+#ifdef BROKEN_NO_TEAM
+          assert(made[t]);
+#endif
+#ifdef BROKEN_PASSES_ON_LATE
+          if
+          :: kind == cast -> passed_on!t(number)
+          :: else
+          fi;
+#endif
+#ifdef BROKEN_COUNTS_ARRIVALS
+          handled[t]++;
+#endif
+          handle(t, number);
+          give_room()
+        :: else ->
+#ifdef BROKEN_COUNTS_ARRIVALS
+          handled[t]++;
+#endif
+          waiting[t]!kind(number);
+#ifdef BROKEN_STOPS_STREAM
+          if
+          :: !asked[t] -> asked[t] = true; back!stop(t)
+          :: else
+          fi;
+#endif
+#ifndef BROKEN_HOLDS_WINDOW
+          give_room()
+#endif
+        fi
+      fi;
+      kind = one; t = 0; number = 0 }
+  :: atomic { current < TEAMS && made[current] && len(waiting[current]) > 0 ->
+      waiting[current]?kind(number);
+#ifdef BROKEN_PASSES_ON_LATE
+      if
+      :: kind == cast -> passed_on!current(number)
+      :: else
+      fi;
+#endif
+      handle(current, number);
+#ifdef BROKEN_HOLDS_WINDOW
+      give_room();
+#endif
+      if
+      :: len(waiting[current]) == 0 && asked[current] -> asked[current] = false; back!go(current)
+      :: else
+      fi;
+      kind = one; number = 0 }
+#ifdef BROKEN_ONE_STREAM
+  :: atomic { len(waiting[0]) + len(waiting[TEAMS - 1]) == 0 && len(behind) > 0 -> behind?kind(t); handle_own(t) }
+#endif
+  od
+}
+
+/* The main function of rank 1. */
+proctype maker() {
+  do
+  :: current < TEAMS ->
+    if
+    :: atomic { how[current] == by_main -> made[current] = true }
+    :: atomic { how[current] == by_own && told[current] -> made[current] = true }
+    :: atomic { how[current] == by_cast && (casts[current] > 0 || (closed[current] && sent[current] == SENDS + 1)) ->
+        made[current] = true }  /* or no multicast was sent */
+    fi;
+    atomic { over(current) ->
+      assert(len(waiting[current]) == 0);
+      made[current] = false;
+      current++ }
+  :: else -> break
+  od
+}
+
+/* Rank 2: its receivers are there. */
+proctype far() {
+  byte t = 0, number = 0;
+end:
+  do
+  :: atomic { passed_on?t(number) ->
+      assert(number >= next_far[t]);
+      next_far[t] = number + 1;
+      casts[t]++;
+      handled[t]++;
+      t = 0; number = 0 }
+  od
+}
+
+init {
+  byte t = 0;
+  atomic {
+    do
+    :: t < TEAMS ->
+      if
+      :: how[t] = by_main
+      :: how[t] = by_own
+      :: how[t] = by_cast
+      fi;
+      t++
+    :: else -> break
+    od;
+    run program();
+    run sender();
+    run receiver();
+    run far();
+    run maker()
+  }
+}
