@@ -1,4 +1,4 @@
-/* The completion protocol of src/team/detector.cpp and of the snapshots of src/team/scope.cpp, for
+/* The completion protocol of src/team/detector.cpp and of the snapshots of src/team/completion.cpp, for
  * exhaustive search by Spin. completion.md says what is covered, what is left out, and why.
  *
  * A world is RANKS ranks in a tree of ARITY, whose main functions each call wait() WAITS times. They,
@@ -158,7 +158,7 @@ inline on_stuck_part() {
   fi
 }
 
-/* Scope::on_done() with Detector::begin_epoch(). */
+/* on_done() with Detector::begin_epoch(). */
 inline on_done() {
   each_child(tell_child_done);
   epoch++;

@@ -116,7 +116,7 @@ inline start_wave(number) {
 
 inline send_report() {
   note_reported();
-  /* Scope::snapshot() looks at what waits only when something else has changed. */
+  /* take_snapshot() looks at what waits only when something else has changed. */
   reported_unsatisfied = (is_as_reported -> reported_unsatisfied : unsatisfied_now);
   reported_tasks = look_finished;
   reported_processed = look_processed + held_now;

@@ -5,7 +5,7 @@
 #include <shoal/codelet.hpp>
 #include <shoal/detail/flow/insert.hpp>
 #include <shoal/detail/flow/sequence.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <array>
@@ -38,7 +38,7 @@ class Flow {
  public:
   /// `name` is used in reports; with `place` it tells the flow from others that are made in another
   /// order on another rank.
-  explicit Flow(term::Scope& scope, std::string name = "flow", const FlowOptions& options = {},
+  explicit Flow(Team& team, std::string name = "flow", const FlowOptions& options = {},
                 const std::source_location& place = std::source_location::current());
   /// Collective, unless an exception passes: waits until nothing of the flow is under way on this
   /// rank, and until all ranks have ended it. **Errors**: as wait(), unless an exception passes.

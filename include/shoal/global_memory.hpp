@@ -48,9 +48,9 @@ class GlobalMemory {
  public:
   /// Collective: all ranks of the team make theirs in the same order. The name and `place` tell it
   /// from others that are made in another order on another rank.
-  explicit GlobalMemory(term::Scope& scope, const GlobalMemoryOptions& options = {},
+  explicit GlobalMemory(Team& team, const GlobalMemoryOptions& options = {},
                         const std::source_location& place = std::source_location::current())
-      : core_(std::make_unique<memory::Core>(scope, options, place)) {}
+      : core_(std::make_unique<memory::Core>(core_of(team), options, place)) {}
 
   /// Rank of the caller in the team.
   [[nodiscard]] Rank rank() const { return core_->rank(); }

@@ -10,7 +10,7 @@
 #include <shoal/detail/graph/inputs.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/key.hpp>
 
 #include <array>
@@ -141,14 +141,14 @@ class TaskGraph final : private term::Unsatisfied {
  public:
   /// `name` is used in reports; with `place` it tells the graph from others that are made in
   /// another order on another rank.
-  explicit TaskGraph(term::Scope& scope, std::string name = "graph",
+  explicit TaskGraph(Team& team, std::string name = "graph",
                      const std::source_location& place = std::source_location::current())
-      : scope_(scope),
+      : scope_(core_of(team)),
         name_(std::move(name)),
         place_(place),
-        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope.scheduler().worker_count())) -
+        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope_.scheduler().worker_count())) -
                     1),
-        history_(scope.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
+        history_(scope_.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
     shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
     scope_.add(*this);
   }
@@ -212,7 +212,7 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) {
       set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
-          scope_.channel(), [this](const K& k, int count) { fulfill_here(k, count); },
+          scope_, [this](const K& k, int count) { fulfill_here(k, count); },
           messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
       handlers_.push_back(message->number());
       forward_ = [message](int rank, const K& k, int count) {
@@ -691,7 +691,7 @@ class TaskGraph final : private term::Unsatisfied {
     return std::move(list).lines(unsatisfied_count());
   }
 
-  void close_handlers() override { scope_.channel().close_handlers(handlers_); }
+  void close_handlers() override { scope_.close_handlers(handlers_); }
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
     in_use_.store(false, std::memory_order_relaxed);
@@ -724,7 +724,7 @@ class TaskGraph final : private term::Unsatisfied {
     return std::nullopt;
   }
 
-  term::Scope& scope_;
+  TeamCore& scope_;
   const std::string name_;
   const std::source_location place_;
   Function<int(const K&)> indegree_;

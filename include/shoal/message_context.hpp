@@ -1,6 +1,7 @@
 #pragma once
 // Context of a handler: where its message comes from, and the objects of the receiving rank.
 
+#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/rank.hpp>
 
 #include <type_traits>
@@ -8,7 +9,6 @@
 namespace shoal {
 
 namespace messaging {
-class Channel;
 /// Specialized for the types that handlers may take by reference as their first parameter, with
 /// `static T& get(const MessageContext&)`: see ServiceContext in remote_promise.hpp.
 template <class T>

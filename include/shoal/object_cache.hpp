@@ -96,10 +96,9 @@ class ObjectCache {
   /// Drops the copies of all members. Collective over `team`, that of the memory: when it returns,
   /// no member reads an old copy, and writes of the members before the call are visible.
   /// **Blocks**: parks the caller.
-  template <class Team>
   void collective_invalidate(Team& team) {
     memory_.quiet();
-    team.barrier();
+    memory::barrier(team);
     invalidate();
   }
 
@@ -138,7 +137,7 @@ class ObjectCache {
   };
 
   [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().scope().scheduler(); }
-  [[nodiscard]] messaging::Channel& channel() const { return memory_.core().scope().channel(); }
+  [[nodiscard]] messaging::Channel& channel() const { return memory_.core().scope(); }
   static CacheKey key_of(GlobalPtr<T> object) { return object.template cast<const std::byte>(); }
   static CacheRef<T> as_ref(Copy copy) {
     return std::static_pointer_cast<const T>(std::move(copy));

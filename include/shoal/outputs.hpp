@@ -3,7 +3,7 @@
 
 #include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/key.hpp>
 
 #include <cstdint>
@@ -49,8 +49,10 @@ class Outputs {
 
  public:
   /// `name` is used in errors.
-  explicit Outputs(term::Scope& scope, std::string name = "outputs")
-      : scope_(scope), name_(std::move(name)), shards_(std::make_unique<Shard[]>(kShards)) {}
+  explicit Outputs(Team& team, std::string name = "outputs")
+      : scope_(core_of(team)),
+        name_(std::move(name)),
+        shards_(std::make_unique<Shard[]>(kShards)) {}
   ~Outputs() {
     if (scope_.failed()) return;
     const std::string text = unread();
@@ -154,7 +156,7 @@ class Outputs {
     return total == 0 ? std::string() : graph::text_of_unread(name_, some, total);
   }
 
-  const term::Scope& scope_;
+  const TeamCore& scope_;
   const std::string name_;
   const std::unique_ptr<Shard[]> shards_;
 };

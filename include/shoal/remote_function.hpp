@@ -77,8 +77,7 @@ void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, 
                  Values... values) {
   Channel& channel = context.channel();
   channel.scheduler().submit(make_call_task<Named>(
-      channel.scope(),
-      [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
+      channel, [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
         reply_with(context, reply, [&]() -> decltype(auto) {
           auto function = Named::function();
           return std::apply(

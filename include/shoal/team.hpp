@@ -5,10 +5,9 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/async_task.hpp>
 #include <shoal/detail/sched/function_task.hpp>
-#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/deprecated.hpp>
 #include <shoal/detail/team/rank_set.hpp>
-#include <shoal/detail/team/scope.hpp>
 #include <shoal/future.hpp>
 #include <shoal/immutable.hpp>
 #include <shoal/large_message.hpp>
@@ -103,7 +102,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
        const std::string& name = "")
       : Team(parent,
              std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
-                 parent.channel().team().map(), size, std::move(to_parent), std::move(from_parent)),
+                 parent.channel().map(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
   /// Ends the team. Collective over the members: returns when no task and no message of the team
   /// exists on any of them. A failure that wait() threw on no member fails the parent. **Caller**:
@@ -127,13 +126,9 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   [[nodiscard]] int size() const { return size_; }
   /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
   /// exist.
-  [[nodiscard]] Rank world_rank(Rank member) const {
-    return scope().channel().team().to_world(member);
-  }
+  [[nodiscard]] Rank world_rank(Rank member) const { return scope().to_world(member); }
   /// Rank in the team of a rank of the world; -1 for one that is no member.
-  [[nodiscard]] Rank rank_of(Rank world_rank) const {
-    return scope().channel().team().from_world(world_rank);
-  }
+  [[nodiscard]] Rank rank_of(Rank world_rank) const { return scope().from_world(world_rank); }
   /// Returns shared ownership of a team that launch_team() has made: the team does not end on any
   /// member before the last owner on this one is destroyed. Objects on a team use it to keep the
   /// team alive after its section has ended. The parent's end waits for the team; the end of the
@@ -178,7 +173,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <class F>
   void spawn(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      term::Scope& here = scope();
+      TeamCore& here = scope();
       here.scheduler().submit(sched::make_function_task(here, std::move(function)));
     }
   }
@@ -198,7 +193,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      term::Scope& here = scope();
+      TeamCore& here = scope();
       auto* const task = new sched::AsyncTask<F>(here.scheduler(), here, std::move(function));
       std::unique_ptr<sched::Task> owner(task);
       auto future = task->future();
@@ -478,15 +473,13 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
                                                   std::forward<Args>(args)...);
   }
 
-  /// Returns the scope of the team, on which models are made: TaskGraph<int> graph(team).
-  /// **Errors**: CheckError for a rank that is no member.
-  [[nodiscard]] term::Scope& scope() const {
+  /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
+  /// that is no member.
+  [[nodiscard]] TeamCore& scope() const {
     if (parts_.scope == nullptr) [[unlikely]]
       refuse_use();
     return *parts_.scope;
   }
-  /// Converts the team to its scope, on which models are made: TaskGraph<int> graph(team).
-  operator term::Scope&() { return scope(); }  // NOLINT(google-explicit-constructor)
   /// Converts the team to the scheduler of the rank, on which locks and promises are made: Mutex
   /// mutex(team).
   operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
@@ -495,7 +488,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// Parts of the runtime that a team refers to. Not for programs.
   struct Parts {
     /// Completion of the team.
-    term::Scope* scope = nullptr;  // nullptr: the rank is no member
+    TeamCore* scope = nullptr;  // nullptr: the rank is no member
     /// Collective operations.
     coll::Collectives* collectives = nullptr;
   };
@@ -521,7 +514,9 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
       archive(id, ranks, name, ended, object);
     }
   };
-  class Ender;
+  /// Launch of a team that launch_team() has made, on one member.
+  struct Launched;
+  class EndTask;
 
   Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
   Team(const Invitation& invitation, Team& parent);
@@ -529,8 +524,20 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void enter(Team& parent, std::uint64_t id, std::uint64_t number,
              const messaging::SharedRankMap& members, const std::string& name,
              term::FailureTo failure = term::FailureTo::waiters);
+  /// Makes the team of the invitation. When the last owner on this member is gone, the team ends in
+  /// a task of the parent.
+  [[nodiscard]] static std::shared_ptr<Team> make_launched(Team& parent,
+                                                           const Invitation& invitation);
+  static void end_later(std::unique_ptr<Team> team);
+  void end_launched();
+  /// A line of a report on a launched team that has not ended: its name, and how it ends.
+  [[nodiscard]] std::string describe_not_ended() const;
+  /// Destroys the parts that refer to the core, which ends before this object.
+  void drop_parts() noexcept;
   void release() noexcept;
   friend class TeamCollectives;
+  friend class TeamCore;
+  friend class term::Sources;
   /// `how`: "in a collective operation ", or nothing.
   [[noreturn]] void refuse_use(const char* how = "") const;
   /// Returns the rank of a caller that is no member, -1. **Errors**: CheckError after the end of
@@ -601,7 +608,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <class Named, class... Values>
   static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
 
-  [[nodiscard]] messaging::Channel& channel() const { return scope().channel(); }
+  [[nodiscard]] TeamCore& channel() const { return scope(); }
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
@@ -615,44 +622,10 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   Parts parts_;
   std::unique_ptr<const Elsewhere> elsewhere_;  // nullptr: a member
   bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
-  term::TeamScope* nested_ = nullptr;  // the same scope; nullptr: the world's
   int size_ = 0;
   std::unique_ptr<coll::Collectives> own_collectives_;  // not of the world
-  std::weak_ptr<Ender> ender_;                          // of a team that launch_team() has made
+  std::unique_ptr<Launched> launched_;                  // nullptr: launch_team() has not made it
 };
-
-/// @cond internals
-/// Owns a team on one member while its section runs, or a share of it exists, and then ends it in a
-/// task of the parent.
-class Team::Ender final : public term::SharedTeam {
- public:
-  /// Makes the team of the invitation.
-  [[nodiscard]] static std::shared_ptr<Ender> make(Team& parent, const Invitation& invitation);
-  ~Ender();
-  Ender(const Ender&) = delete;
-  Ender& operator=(const Ender&) = delete;
-
-  /// The team.
-  [[nodiscard]] Team& team() const { return *team_; }
-  [[nodiscard]] std::string describe() const override;
-  void rank_ended() override;
-  /// share() was called there, of a team of the program. Any thread.
-  void add_place(const std::source_location& place);
-
- private:
-  class Leaving;
-
-  Ender(Team& parent, const Invitation& invitation);
-  static void end(Team& parent, Team& team, const RemotePromise<void>& ended);
-
-  Team& parent_;
-  term::Scope& outer_;  // the parent's: lives longer than the parent, if that fails
-  const Invitation invitation_;
-  std::unique_ptr<Team> team_;
-  mutable sync::Mutex mutex_;
-  std::vector<std::string> places_ SHOAL_GUARDED_BY(mutex_);  // of share(), each once
-};
-/// @endcond
 
 template <auto Function, Delivery How, class... Ws, class... Args>
 void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args) {
@@ -669,18 +642,15 @@ void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Ar
 
 template <class Named, class... Values>
 void Team::accept_invitation(Team& parent, const Invitation& invitation, Values... values) {
-  auto ender = Ender::make(parent, invitation);
-  Team& team = ender->team();
-  auto section = [ender = std::move(ender),
-                  values = std::tuple<Values...>(std::move(values)...)]() mutable {
+  std::shared_ptr<Team> team = make_launched(parent, invitation);
+  auto section = [team, values = std::tuple<Values...>(std::move(values)...)]() mutable {
     auto function = Named::function();
-    Team& there = ender->team();
-    const MessageContext context(there.channel(), there.world_rank(there.rank()));
+    const MessageContext context(team->channel(), team->world_rank(team->rank()));
     std::apply(
         [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
         values);
   };
-  team.spawn(std::move(section), {.name = "the section of team " + invitation.name});
+  team->spawn(std::move(section), {.name = "the section of team " + invitation.name});
 }
 
 }  // namespace shoal

@@ -24,7 +24,7 @@ class World : public Team {
   /// Parts of the runtime that a world refers to. Not for programs.
   struct Parts {
     /// Completion of the world.
-    term::Scope* scope = nullptr;
+    TeamCore* scope = nullptr;
     /// Collective operations.
     coll::Collectives* collectives = nullptr;
     /// Arguments of the program.

@@ -18,7 +18,7 @@ int edatGetNumWorkers(void) { return running("edatGetNumWorkers").world().worker
 
 int edatGetWorker(void) {
   return guarded_in_task("edatGetWorker", [](const Program& program) {
-    const shoal::term::Scope& scope = program.world().scope();
+    const shoal::TeamCore& scope = program.world().scope();
     const int slot = scope.scheduler().count_slot();
     return slot == scope.counts.foreign_slot() ? -1 : slot;
   });

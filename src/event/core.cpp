@@ -54,8 +54,7 @@ class Core::Runner final : public sched::Task {
   std::atomic<const TaskBody*> body_{nullptr};
 };
 
-Core::Core(term::Scope& scope, std::string name, MatchingRule rule,
-           const std::source_location& place)
+Core::Core(TeamCore& scope, std::string name, MatchingRule rule, const std::source_location& place)
     : scope_(scope),
       name_(std::move(name)),
       locks_(scope.scheduler()),
@@ -64,14 +63,14 @@ Core::Core(term::Scope& scope, std::string name, MatchingRule rule,
       matcher_(rule),
       inbox_(scope.rank(), scope.size()),
       message_(
-          scope.channel(), [this](const Parcel& parcel) { receive(parcel); },
+          scope, [this](const Parcel& parcel) { receive(parcel); },
           messaging::model_options(fmt::format("events '{}'", name_)), place) {
   scope_.add(*this);
 }
 
 Core::~Core() { scope_.remove(*this); }
 
-void Core::close_handlers() { scope_.channel().close_handlers(std::array{message_.number()}); }
+void Core::close_handlers() { scope_.close_handlers(std::array{message_.number()}); }
 
 EventList Core::to_events(const std::vector<Payload>& payloads) {
   EventList events;

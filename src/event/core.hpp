@@ -9,7 +9,7 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/event/events.hpp>
 #include <shoal/message.hpp>
 
@@ -30,7 +30,7 @@ class EventWait;
 
 class Core final : private term::Unsatisfied {
  public:
-  Core(term::Scope& scope, std::string name, MatchingRule rule, const std::source_location& place);
+  Core(TeamCore& scope, std::string name, MatchingRule rule, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -105,7 +105,7 @@ class Core final : private term::Unsatisfied {
   void note_use() { in_use_.store(true, std::memory_order_relaxed); }
   void check_runs() const;
 
-  term::Scope& scope_;
+  TeamCore& scope_;
   const std::string name_;
   std::atomic<bool> in_use_{false};  // since a wait() has returned
   bool run_has_ended_ = false;       // written when the workers have stopped

@@ -37,9 +37,8 @@ void refuse_event(std::size_t n, std::span<const Event> events) {
 
 }  // namespace event
 
-Events::Events(term::Scope& scope, std::string name, MatchingRule rule,
-               const std::source_location& place)
-    : core_(std::make_unique<event::Core>(scope, std::move(name), rule, place)) {}
+Events::Events(Team& team, std::string name, MatchingRule rule, const std::source_location& place)
+    : core_(std::make_unique<event::Core>(core_of(team), std::move(name), rule, place)) {}
 Events::~Events() = default;
 
 const std::string& Events::name() const { return core_->name(); }

@@ -10,7 +10,7 @@
 
 namespace shoal::flow {
 
-Core::Core(term::Scope& scope, std::string name, const FlowOptions& options,
+Core::Core(TeamCore& scope, std::string name, const FlowOptions& options,
            const std::source_location& place)
     : scope_(scope),
       name_(std::move(name)),
@@ -60,7 +60,7 @@ void Core::close_handlers() {
   transfers_.add_handlers(handlers);
   if (comparison_ != nullptr) comparison_->add_handlers(handlers);
   if (pruned_end_ != nullptr) pruned_end_->add_handlers(handlers);
-  scope_.channel().close_handlers(handlers);
+  scope_.close_handlers(handlers);
 }
 
 // An exception has passed its end, which waits else.

@@ -10,7 +10,7 @@
 #include "flow/transfers.hpp"
 
 #include <shoal/detail/flow/sequence.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -23,13 +23,13 @@ namespace shoal::flow {
 class Core final : private term::Unsatisfied {
  public:
   /// `place`: in the program, where it made the flow.
-  Core(term::Scope& scope, std::string name, const FlowOptions& options,
+  Core(TeamCore& scope, std::string name, const FlowOptions& options,
        const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  [[nodiscard]] term::Scope& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& scope() const { return scope_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope_.scheduler(); }
   [[nodiscard]] int rank() const { return scope_.rank(); }
   [[nodiscard]] int size() const { return scope_.size(); }
@@ -44,7 +44,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] Sequence& add_sequence(std::string name, const FlowOptions& options);
   /// Lets messages of this flow be handled.
   void open_handlers() {
-    if (!scope_.channel().handlers().all_open()) scope_.channel().open_handlers();
+    if (!scope_.handlers().all_open()) scope_.open_handlers();
   }
 
   [[nodiscard]] Instances& instances() { return instances_; }
@@ -71,7 +71,7 @@ class Core final : private term::Unsatisfied {
   bool run_ended() override;
   void drop_waiting_tasks();
 
-  term::Scope& scope_;
+  TeamCore& scope_;
   const std::string name_;
   const std::source_location place_;
   bool run_has_ended_ = false;  // written when the workers have stopped

@@ -18,9 +18,9 @@ using flow::Handle;
 using flow::Mode;
 using flow::Request;
 
-Flow::Flow(term::Scope& scope, std::string name, const FlowOptions& options,
+Flow::Flow(Team& team, std::string name, const FlowOptions& options,
            const std::source_location& place)
-    : core_(std::make_shared<flow::Core>(scope, std::move(name), options, place)),
+    : core_(std::make_shared<flow::Core>(core_of(team), std::move(name), options, place)),
       sequence_(&core_->main()),
       exceptions_(std::uncaught_exceptions()) {}
 

@@ -6,7 +6,7 @@
 
 #include <shoal/detail/flow/types.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace shoal::flow {
 /// Table of the handles of a flow, which are reused. **Caller**: the inserting threads.
 class Handles {
  public:
-  Handles(std::string flow, const term::Scope& scope, Instances& instances)
+  Handles(std::string flow, const TeamCore& scope, Instances& instances)
       : flow_(std::move(flow)), scope_(scope), rank_(scope.rank()), instances_(instances) {}
 
   [[nodiscard]] Handle& add(const DataType& type, const Shape& shape, const DataOptions& options,
@@ -48,7 +48,7 @@ class Handles {
   };
 
   const std::string flow_;
-  const term::Scope& scope_;
+  const TeamCore& scope_;
   const int rank_;
   Instances& instances_;
 

@@ -84,12 +84,12 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
       tree_(options.broadcast_tree),
       window_(options.early_bytes_max, core.size()),
       small_(
-          core.scope().channel(),
+          core.scope(),
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
             on_value(id, report, bytes);
           },
           messaging::model_options(fmt::format("flow '{}'", core.name())), core.place()),
-      large_(core.scope().channel(), fmt::format("flow '{}', large", core.name()),
+      large_(core.scope(), fmt::format("flow '{}', large", core.name()),
              {.buffer = [this](std::size_t size_bytes, const TransferId& id,
                                bool report) { return buffer_for(size_bytes, id, report); },
               .arrived =
@@ -98,14 +98,14 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
                   }},
              core.place()),
       announcement_(
-          core.scope().channel(), [this](const TransferId& id) { on_announcement(id); },
+          core.scope(), [this](const TransferId& id) { on_announcement(id); },
           messaging::model_options(fmt::format("flow '{}', announcement", core.name())),
           core.place()),
       question_(
-          core.scope().channel(), [this](const TransferId& id) { on_question(id); },
+          core.scope(), [this](const TransferId& id) { on_question(id); },
           messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       taken_(
-          core.scope().channel(),
+          core.scope(),
           [this](int rank, std::uint64_t taken) {
             {
               const sync::Lock lock(mutex_);

@@ -4,7 +4,7 @@
 #include "flow/receive_task.hpp"
 
 #include <shoal/detail/base/function.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/recipients.hpp>
 
 #include <cstddef>

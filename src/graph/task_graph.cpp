@@ -108,7 +108,7 @@ void refuse_reset(const std::string& graph, const std::vector<std::string>& wait
 // --- inputs
 
 bool is_in_process(const messaging::Channel& channel, Rank member) {
-  const Rank rank = channel.team().to_world(member);
+  const Rank rank = channel.to_world(member);
   return channel.messenger().fabric().layout().is_local(rank);
 }
 
@@ -146,7 +146,7 @@ void refuse_missing_input(const std::string& graph, const std::string& key, int 
       graph, key, slot));
 }
 
-void refuse_graph_rank(const term::Scope& scope, const std::string& graph, const std::string& task,
+void refuse_graph_rank(const TeamCore& scope, const std::string& graph, const std::string& task,
                        std::int64_t rank) {
   scope.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
 }

@@ -1,10 +1,13 @@
 #include <shoal/detail/memory/cache_core.hpp>
 
 #include <shoal/error.hpp>
+#include <shoal/team.hpp>
 
 #include <fmt/format.h>
 
 namespace shoal::memory {
+
+void barrier(Team& team) { team.barrier(); }
 
 CacheCore::CacheCore(sched::Scheduler& scheduler, std::string name,
                      std::unique_ptr<AnyPolicy> policy, Fetch fetch)

@@ -42,7 +42,7 @@ std::uint64_t chosen_bytes(const std::string& name, std::size_t asked, std::size
 }
 
 /// The options with all sizes filled in.
-GlobalMemoryOptions complete(term::Scope& scope, GlobalMemoryOptions options) {
+GlobalMemoryOptions complete(TeamCore& scope, GlobalMemoryOptions options) {
   const auto* const found = scope.messenger().services().find<Defaults>();
   const Defaults defaults = found != nullptr ? *found : Defaults();
   options.heap_bytes = chosen_bytes(options.name, options.heap_bytes, defaults.heap_bytes);
@@ -56,12 +56,10 @@ GlobalMemoryOptions complete(term::Scope& scope, GlobalMemoryOptions options) {
 
 }  // namespace
 
-Core::Core(term::Scope& scope, const GlobalMemoryOptions& options,
-           const std::source_location& place)
+Core::Core(TeamCore& scope, const GlobalMemoryOptions& options, const std::source_location& place)
     : Core(complete(scope, options), scope, place) {}
 
-Core::Core(const GlobalMemoryOptions& options, term::Scope& scope,
-           const std::source_location& place)
+Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place)
     : scope_(scope),
       rank_(scope.rank().value()),
       size_(scope.size()),

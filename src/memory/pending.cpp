@@ -2,6 +2,7 @@
 
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/waiter.hpp>
+#include <shoal/detail/team/core.hpp>
 
 namespace shoal::memory {
 
@@ -22,7 +23,7 @@ void Pending::report() noexcept {
     const sync::Lock lock(mutex_);
     error = error_;
   }
-  sched::current_scope(scheduler()).fail("a put that nothing waited for", error);
+  TeamCore::of(sched::current_scope(scheduler())).fail("a put that nothing waited for", error);
 }
 
 void Pending::finish_all() {

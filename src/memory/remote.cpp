@@ -18,7 +18,7 @@ namespace shoal::memory {
 
 namespace {
 
-bool process_shares(term::Scope& scope) {
+bool process_shares(TeamCore& scope) {
   const net::Fabric& fabric = scope.messenger().fabric();
   if (fabric.transport() == nullptr) return false;
   for (int process = 0; process < fabric.layout().process_count(); ++process) {
@@ -29,14 +29,14 @@ bool process_shares(term::Scope& scope) {
   return false;
 }
 
-bool chosen_checks(const GlobalMemoryOptions& options, term::Scope& scope) {
+bool chosen_checks(const GlobalMemoryOptions& options, TeamCore& scope) {
   if (options.checks == GlobalMemoryOptions::Checks::as_run) {
     return scope.checks_graphs() && !sync::watches_strands();  // see may_be_near()
   }
   return options.checks == GlobalMemoryOptions::Checks::on;
 }
 
-Defaults defaults_of(term::Scope& scope) {
+Defaults defaults_of(TeamCore& scope) {
   const auto* const defaults = scope.messenger().services().find<Defaults>();
   return defaults != nullptr ? *defaults : Defaults();
 }
@@ -107,19 +107,19 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
              .checks = checks_}),
       puts_(new PendingValue<void>(scope_.scheduler())),
       tell_(
-          scope_.channel(), [this](const HeapPlace& where) { on_place(where); },
-          named("place of a heap"), made_at),
+          scope_, [this](const HeapPlace& where) { on_place(where); }, named("place of a heap"),
+          made_at),
       got_(
-          scope_.channel(), [this](RequestId id, Bytes bytes) { on_got(id, bytes); },
-          named("answer to get"), made_at),
+          scope_, [this](RequestId id, Bytes bytes) { on_got(id, bytes); }, named("answer to get"),
+          made_at),
       done_(
-          scope_.channel(), [this](RequestId id, std::uint64_t value) { on_done(id, value); },
+          scope_, [this](RequestId id, std::uint64_t value) { on_done(id, value); },
           named("answer"), made_at),
       refused_(
-          scope_.channel(), [this](RequestId id, const std::string& text) { on_refused(id, text); },
+          scope_, [this](RequestId id, const std::string& text) { on_refused(id, text); },
           named("refusal"), made_at),
       got_large_(
-          scope_.channel(),
+          scope_,
           [this](std::size_t size_bytes, const Landing& landing) {
             landing.place = std::make_shared<LandingPlace>(take(landing.id), size_bytes);
             return landing.place->bytes();
@@ -127,35 +127,32 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
           [](std::span<std::byte> /*bytes*/, const Landing& landing) { landing.place->arrived(); },
           [] {}, named("large answer to get"), made_at),
       ask_(
-          scope_.channel(), [this](int origin) { on_asked(origin); }, named("where is the heap"),
-          made_at),
+          scope_, [this](int origin) { on_asked(origin); }, named("where is the heap"), made_at),
       get_(
-          scope_.channel(), [this](const GetRequest& request) { on_get(request); }, named("get"),
-          made_at),
+          scope_, [this](const GetRequest& request) { on_get(request); }, named("get"), made_at),
       put_(
-          scope_.channel(),
-          [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); }, named("put"),
-          made_at),
+          scope_, [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); },
+          named("put"), made_at),
       word_(
-          scope_.channel(), [this](const WordRequest& request) { on_word(request); },
+          scope_, [this](const WordRequest& request) { on_word(request); },
           named("operation on a word"), made_at),
       many_(
-          scope_.channel(),
+          scope_,
           [this](const ManyRequest& request, Offsets offsets, Bytes values) {
             on_many(request, offsets, values);
           },
           named("operation on many elements"), made_at),
       allocate_(
-          scope_.channel(), [this](const AllocateRequest& request) { on_allocate(request); },
+          scope_, [this](const AllocateRequest& request) { on_allocate(request); },
           named("allocate"), made_at),
       free_(
-          scope_.channel(), [this](std::uint64_t offset) { heap_.free(offset, false); },
-          named("free"), made_at),
+          scope_, [this](std::uint64_t offset) { heap_.free(offset, false); }, named("free"),
+          made_at),
       declare_(
-          scope_.channel(), [this](const Declaration& made) { on_declared(made); },
+          scope_, [this](const Declaration& made) { on_declared(made); },
           named("collective allocation"), made_at),
       put_large_(
-          scope_.channel(),
+          scope_,
           [this](std::size_t size_bytes, const PutRequest& request) {
             return std::span(place(request.to.offset), size_bytes);
           },
@@ -173,16 +170,15 @@ AmOptions Remote::named(const char* what) const {
 Remote::~Remote() { scope_.remove(*this); }
 
 void Remote::close_handlers() {
-  scope_.channel().close_handlers(std::array{
-      tell_.number(), got_.number(), done_.number(), refused_.number(), got_large_.number(),
-      ask_.number(), get_.number(), put_.number(), word_.number(), many_.number(),
-      allocate_.number(), free_.number(), declare_.number(), put_large_.number()});
+  scope_.close_handlers(std::array{tell_.number(), got_.number(), done_.number(), refused_.number(),
+                                   got_large_.number(), ask_.number(), get_.number(), put_.number(),
+                                   word_.number(), many_.number(), allocate_.number(),
+                                   free_.number(), declare_.number(), put_large_.number()});
 }
 
 std::uint32_t Remote::id() const {
   const std::uint64_t mixed =
-      (scope_.channel().team().id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) *
-          0xD6E8FEB86659FD93U +
+      (scope_.id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) * 0xD6E8FEB86659FD93U +
       ask_.signature() * 0x9E3779B97F4A7C15U;
   // Memories of one world differ whatever its number is.
   const std::uint64_t world = defaults_of(scope_).world * 0x9E3779B97F4A7C15U;
@@ -384,7 +380,7 @@ std::vector<std::string> Remote::describe_unsatisfied() const {
   return lines;
 }
 
-void Remote::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
+void Remote::give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) {
   if (&failed != &scope_) return;
   requests_.for_each([&promises](Request& request) {
     if (request.pending == nullptr) return;

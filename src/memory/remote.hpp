@@ -6,7 +6,7 @@
 #include "net/remote_memory.hpp"
 
 #include <shoal/detail/memory/core.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/message.hpp>
 
@@ -226,10 +226,10 @@ class Remote final : private term::Unsatisfied {
   void close_handlers() override;
   bool run_ended() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
+  void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
 
   Core& core_;
-  term::Scope& scope_;
+  TeamCore& scope_;
   bool run_has_ended_ = false;  // written when no thread of the run is left
   const std::string name_;
   const bool checks_;

@@ -18,7 +18,7 @@ bool Remote::may_be_near(int rank) const {
   // With --sim-races, each access is one of the calling task, not of a handler at the target.
   if (sync::watches_strands()) return true;
   const net::Fabric& fabric = scope_.messenger().fabric();
-  const Rank world = scope_.channel().team().to_world(Rank(rank));
+  const Rank world = scope_.to_world(Rank(rank));
   if (fabric.layout().is_local(world)) return true;
   return fabric.transport() != nullptr &&
          fabric.transport()->shares_memory(fabric.layout().process_of(world));
@@ -42,8 +42,7 @@ void Remote::tell_when_exposed(int origin) {
     if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
   }
   if (exposed) return tell(origin, HeapPlace::Way::window);
-  auto done = messaging::make_event(scope_.channel(), owner_text("exposed global"),
-                                    [this] { on_exposed(); });
+  auto done = messaging::make_event(scope_, owner_text("exposed global"), [this] { on_exposed(); });
   windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
 }
 
@@ -77,7 +76,7 @@ std::byte* Remote::find_base(const HeapPlace& place, bool is_here, Peer& peer) {
 
 void Remote::on_place(const HeapPlace& place) {
   sync::Ref<PendingValue<void>> asked;
-  const Rank world = scope_.channel().team().to_world(Rank(place.rank));
+  const Rank world = scope_.to_world(Rank(place.rank));
   const bool is_here =
       sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {

@@ -54,14 +54,14 @@ void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* 
   if (!writing->entered()) return;
   rma_count_.fetch_add(1, std::memory_order_relaxed);
   const Asker asker = begin(pending, from.rank, to, from.block_bytes);
-  auto arrived = messaging::make_event(scope_.channel(), owner_text("get by MPI to the"),
+  auto arrived = messaging::make_event(scope_, owner_text("get by MPI to the"),
                                        [this, id = asker.id, writing = std::move(writing)] {
                                          writing->leave();
                                          const Request request = take(id);
                                          if (request.pending != nullptr) request.pending->end_one();
                                        });
-  windows_->get(scope_.messenger().rank(), scope_.channel().team().to_world(Rank(from.rank)),
-                address, std::span(to, from.block_bytes), arrived.release());
+  windows_->get(scope_.messenger().rank(), scope_.to_world(Rank(from.rank)), address,
+                std::span(to, from.block_bytes), arrived.release());
 }
 
 }  // namespace shoal::memory

@@ -140,7 +140,7 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
     }
     if (task == nullptr) return;  // it was given away
     const std::shared_ptr<ExecutorQueue> queue = std::move(task->queue);
-    term::Scope& scope = queue->section_.scope();
+    TeamCore& scope = queue->section_.scope();
     if (scope.failed()) return;
     try {
       task->run();

@@ -14,7 +14,7 @@ Forwards& Forwards::of(const messaging::Channel& channel) {
 }
 
 std::uint64_t Forwards::take(const messaging::Channel& channel) {
-  const std::uint64_t team = channel.team().id();
+  const std::uint64_t team = channel.id();
   if (team == 0) return 0;
   Forwards& all = of(channel);
   const sync::Lock lock(all.mutex_);

@@ -46,7 +46,7 @@ void refuse_target(const Objects* objects, std::uint32_t number, int size,
 
 void check_target(const Objects& objects, std::uint32_t number,
                   const messaging::StaticHandler& handler, Rank to) {
-  const messaging::TeamRanks& team = objects.channel().team();
+  const TeamCore& team = objects.channel();
   if (!team.has(to)) refuse_target(&objects, number, team.size(), handler, to);
 }
 

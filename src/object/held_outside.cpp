@@ -21,7 +21,7 @@ std::string describe(const Outside& outside) {
 HeldOutside& HeldOutside::of(const messaging::Channel& channel) {
   messaging::Channel& world = channel.messenger().world();
   return world.services().obtain<HeldOutside>(
-      [&world] { return std::make_unique<HeldOutside>(static_cast<term::Scope&>(world.scope())); });
+      [&world] { return std::make_unique<HeldOutside>(static_cast<TeamCore&>(world.scope())); });
 }
 
 // Some are left if the world has failed.
@@ -58,7 +58,7 @@ std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
 
 void HeldOutside::object_made(Team& team) const {
   PassOn pass_on = nullptr;
-  const std::uint64_t id = team.scope().channel().team().id();
+  const std::uint64_t id = team.scope().id();
   {
     const sync::Lock lock(mutex_);
     if (held_.contains(id)) pass_on = pass_on_;

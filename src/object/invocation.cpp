@@ -4,6 +4,7 @@
 #include <shoal/error.hpp>
 
 #include "object/outside.hpp"
+#include "team/control_message.hpp"
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
 
@@ -29,7 +30,7 @@ class OutsideInvocation final : public Invocation {
         messenger_(messenger) {}
   ~OutsideInvocation() override {
     inner_.reset();
-    if (sender_ != 0) messenger_.backlog().listener().acknowledge(origin_, sender_, 1);
+    if (sender_ != 0) term::acknowledge(messenger_.world(), origin_, sender_, 1);
   }
 
   void run(Objects& objects, void* representative) override {

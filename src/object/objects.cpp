@@ -18,19 +18,18 @@ namespace {
 
 /// This is rank 0 of a team, through which ranks invoke that are no members, or not any more.
 bool is_home(const messaging::Channel& channel) {
-  return channel.team().rank() == 0 && !channel.team().is_world();
+  return channel.rank() == 0 && !channel.is_world();
 }
 
 /// Service of a team's channel. Representatives that outlive the team keep the table.
 class Service {
  public:
   Service(Team& team, std::shared_ptr<Turn> turn)
-      : objects_(std::make_shared<Objects>(team, std::move(turn),
-                                           Forwards::take(team.scope().channel()))) {}
+      : objects_(std::make_shared<Objects>(team, std::move(turn), Forwards::take(team.scope()))) {}
   ~Service() {
     objects_->close();
     const messaging::Channel& channel = objects_->channel();
-    if (channel.team().id() != 0) HeldOutside::of(channel).team_ended(channel.team().id());
+    if (channel.id() != 0) HeldOutside::of(channel).team_ended(channel.id());
   }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -55,7 +54,7 @@ void Caller::set_receiver(Rank to) {
 Objects::Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded)
     : team_(team),
       scope_(team.scope()),
-      channel_(team.scope().channel()),
+      channel_(team.scope()),
       share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {
   if (forwarded > 0) share_->begin_forwarded(forwarded);
   share_->turn()->add(*share_);
@@ -72,7 +71,7 @@ void Objects::close() {
   if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
 }
 
-Objects& Objects::of(Team& team) { return of(team.scope().channel()); }
+Objects& Objects::of(Team& team) { return of(team.scope()); }
 
 Objects& Objects::of(messaging::Channel& channel) {
   if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
@@ -86,7 +85,7 @@ Objects& Objects::of(messaging::Channel& channel) {
 }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
-  const auto& scope = static_cast<const term::Scope&>(sched::current_scheduler(what).scope());
+  const auto& scope = static_cast<const TeamCore&>(sched::current_scheduler(what).scope());
   messaging::Channel* const channel =
       team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
   return channel != nullptr ? &of(*channel) : nullptr;
@@ -109,8 +108,8 @@ Address Objects::add(void* representative, const ObjectClass& registered,
   Caller::find()->enter(share_);
   const std::uint32_t number = share_->add(representative, registered, epoch);
   if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
-  return {channel_.team().id(), number, channel_.team().to_world(Rank(0)).value(),
-          channel_.team().size(), epoch.load(std::memory_order_relaxed)};
+  return {channel_.id(), number, channel_.to_world(Rank(0)).value(), channel_.size(),
+          epoch.load(std::memory_order_relaxed)};
 }
 
 void Objects::move(const Address& address, void* representative) {
@@ -163,7 +162,7 @@ std::uint64_t Objects::fresh_context() { return share_->fresh_context(); }
 std::uint64_t Objects::caller_context() {
   if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
   auto* const task = sched::current_task();
-  if (task == nullptr) return static_cast<std::uint64_t>(channel_.team().rank().value()) + 1;
+  if (task == nullptr) return static_cast<std::uint64_t>(channel_.rank().value()) + 1;
   task->add_local(std::make_unique<Caller>(fresh_context()));
   return task->find_local<Caller>()->context();
 }

@@ -12,6 +12,7 @@
 
 #include "base/bytes.hpp"
 #include "object/outside.hpp"
+#include "team/control_message.hpp"
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
 
@@ -34,7 +35,7 @@ void forward_arrived(Team& team) { Objects::of(team).forward_arrived(); }
 
 /// Handler on a rank that is no member.
 void is_outsider(World& world, std::uint64_t team) {
-  Forwards::of(world.scope().channel()).set_outsider(team);
+  Forwards::of(world.scope()).set_outsider(team);
 }
 
 /// On the target.
@@ -53,7 +54,7 @@ void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& ar
   Arrived arrived{outside, std::move(packet)};
   messaging::static_handlers()[outside.handler].invoke(&arrived, batch);
   if (outside.has(Outside::kByMember)) {
-    messaging::send(channel, channel.team().from_world(message.source), am<&forward_arrived>);
+    messaging::send(channel, channel.from_world(message.source), am<&forward_arrived>);
   }
 }
 
@@ -106,29 +107,29 @@ void pass_to(Team& team, Outside outside, Bytes arguments) {
     if (member >= 0) {
       outside.flags |= Outside::kByMember;
     } else {
-      const messaging::Channel& channel = team.scope().channel();
-      messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.team().id());
+      const messaging::Channel& channel = team.scope();
+      messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.id());
     }
   }
-  Arrival::send(team.scope().channel(), outside, std::move(arguments));
+  Arrival::send(team.scope(), outside, std::move(arguments));
 }
 
 void pass_on_all(HeldOutside& held, Team& team) {
-  for (HeldOutside::Held& one : held.take(team.scope().channel().team().id())) {
+  for (HeldOutside::Held& one : held.take(team.scope().id())) {
     pass_to(team, one.outside, std::move(one.arguments));
   }
 }
 
 void pass_on_held_here(World& world, const Address& address) {
   Team* const team = world.find(team_of(address));
-  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope().channel()), *team);
+  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope()), *team);
 }
 
 // Called by a handler, so that invocations from outside that arrive later are handled after these.
 void pass_on_held(Team& team) {
   const TeamHandle handle = team.handle();
-  Team& world = team.scope().channel().messenger().world().services().get<Team>();
-  messaging::send(world.scope().channel(), world.rank(), am<&pass_on_held_here>,
+  Team& world = team.scope().messenger().world().services().get<Team>();
+  messaging::send(world.scope(), world.rank(), am<&pass_on_held_here>,
                   Address{handle.id, 0, handle.first, handle.size});
 }
 
@@ -140,7 +141,7 @@ void check_may_miss(const Outside& outside) {
 
 /// Handler on rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  HeldOutside& held = HeldOutside::of(world.scope().channel());
+  HeldOutside& held = HeldOutside::of(world.scope());
   const TeamHandle handle = team_of(outside.address);
   // This is read before the team is looked up: a team has a channel only while it exists, or ends.
   const bool is_known = world.scope().messenger().find_channel(handle.id) != nullptr;
@@ -152,7 +153,7 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
     check_may_miss(outside);
     if (outside.sender == 0) return;
     const messaging::Messenger& messenger = world.scope().messenger();
-    return messenger.backlog().listener().acknowledge(Rank(outside.origin), outside.sender, 1);
+    return term::acknowledge(messenger.world(), Rank(outside.origin), outside.sender, 1);
   }
   held.hold(outside, std::move(arguments), &pass_on_held);
   // Either the first object of the team sees the held invocations, or the team exists now.
@@ -162,8 +163,8 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
 }  // namespace
 
 Team& world_here(const char* what) {
-  auto& scope = static_cast<term::Scope&>(sched::current_scheduler(what).scope());
-  return scope.channel().services().get<Team>();
+  auto& scope = static_cast<TeamCore&>(sched::current_scheduler(what).scope());
+  return scope.services().get<Team>();
 }
 
 void refuse_empty_handle() {
@@ -171,12 +172,11 @@ void refuse_empty_handle() {
 }
 
 messaging::Channel& reply_channel(const Place& place) {
-  return place.objects != nullptr ? place.objects->channel()
-                                  : world_here("a handle").scope().channel();
+  return place.objects != nullptr ? place.objects->channel() : world_here("a handle").scope();
 }
 
 std::uint64_t fresh_outside_context() {
-  return Objects::of(world_here("bind()").scope().channel()).fresh_context();
+  return Objects::of(world_here("bind()").scope()).fresh_context();
 }
 
 namespace {
@@ -201,7 +201,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
     }
     outside.origin = objects.channel().messenger().rank().value();
     sched::TaskScope* const sender = sched::current_scope();
-    if (sender != nullptr) outside.sender = sender->begin_message_outside();
+    if (sender != nullptr) outside.sender = TeamCore::of(*sender).begin_message_outside();
   };
   if (Objects* const objects = place.objects; objects != nullptr) {
     outside.epoch = std::max(epoch, objects->caller_epoch());
@@ -213,7 +213,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
     return messaging::send(world, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
-  messaging::Channel& channel = world.scope().channel();
+  messaging::Channel& channel = world.scope();
   outside.origin = world.rank().value();
   if (HeldOutside::of(channel).has_ended(address.team)) return check_may_miss(outside);
   const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);

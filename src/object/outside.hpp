@@ -71,7 +71,7 @@ class HeldOutside final : private term::Unsatisfied {
 
   /// Belongs to the rank of `channel`.
   [[nodiscard]] static HeldOutside& of(const messaging::Channel& channel);
-  explicit HeldOutside(term::Scope& world) : world_(world) {}
+  explicit HeldOutside(TeamCore& world) : world_(world) {}
   ~HeldOutside();
 
   /// Function that forwards the invocations that wait for a team, once it exists.
@@ -95,7 +95,7 @@ class HeldOutside final : private term::Unsatisfied {
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
 
-  term::Scope& world_;
+  TeamCore& world_;
   mutable sync::Mutex mutex_;
   std::unordered_map<std::uint64_t, std::vector<Held>> held_ SHOAL_GUARDED_BY(mutex_);
   std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);

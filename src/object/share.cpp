@@ -14,8 +14,7 @@
 
 namespace shoal::object {
 
-Share::Share(Objects& objects, term::Scope& scope, std::shared_ptr<Turn> turn,
-             MakeRunner make_runner)
+Share::Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner)
     : objects_(objects),
       scope_(scope),
       turn_(std::move(turn)),
@@ -26,7 +25,7 @@ Share::Share(Objects& objects, term::Scope& scope, std::shared_ptr<Turn> turn,
 std::uint64_t Share::fresh_context() {
   // relaxed: numbers that differ
   return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
-      std::tuple(objects_.channel().team().id(), objects_.channel().team().rank().value(),
+      std::tuple(objects_.channel().id(), objects_.channel().rank().value(),
                  fresh_.fetch_add(1, std::memory_order_relaxed)));
 }
 

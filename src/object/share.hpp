@@ -53,7 +53,7 @@ using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Share>, sche
 /// one waits for the turn, and is counted in the team's scope.
 class Share final : public std::enable_shared_from_this<Share>, private term::Unsatisfied {
  public:
-  Share(Objects& objects, term::Scope& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner);
+  Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner);
   ~Share() = default;
 
   [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
@@ -176,7 +176,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   void update_source();
 
   Objects& objects_;
-  term::Scope& scope_;  // gone when the share is closed
+  TeamCore& scope_;  // gone when the share is closed
   const std::shared_ptr<Turn> turn_;
   const MakeRunner make_runner_;
   const std::string where_;                  // the team, and the rank in it

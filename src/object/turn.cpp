@@ -21,7 +21,7 @@ class TurnOfRank {
  public:
   explicit TurnOfRank(messaging::Channel& world)
       : backlog_(world.messenger().backlog()),
-        turn_(std::make_shared<Turn>(static_cast<term::Scope&>(world.scope()))) {
+        turn_(std::make_shared<Turn>(static_cast<TeamCore&>(world.scope()))) {
     backlog_.set_sender_listener(turn_.get());
   }
   ~TurnOfRank() { backlog_.set_sender_listener(nullptr); }
@@ -43,7 +43,7 @@ std::shared_ptr<Turn> Turn::of(const messaging::Channel& channel) {
       .turn();
 }
 
-Turn::Turn(term::Scope& world)
+Turn::Turn(TeamCore& world)
     : Waitable(world.scheduler()), world_(world), checks_(world.checks_graphs()) {}
 
 void Turn::acquire() {

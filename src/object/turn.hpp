@@ -3,7 +3,7 @@
 
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/team.hpp>
 
 #include <atomic>
@@ -25,7 +25,7 @@ class Share;
 /// Invariant: while the turn is free, no task waits for it.
 class Turn final : public sched::Waitable, public messaging::WaitingSenderListener {
  public:
-  explicit Turn(term::Scope& world);
+  explicit Turn(TeamCore& world);
   ~Turn() = default;
 
   /// The one of the rank of `channel`, made by the first call.
@@ -79,7 +79,7 @@ class Turn final : public sched::Waitable, public messaging::WaitingSenderListen
   /// Fails the world if another task uses the turn, in simulated runs.
   void check_taken();
 
-  term::Scope& world_;
+  TeamCore& world_;
   const bool checks_;
   Line line_{*this};
   std::atomic<bool> has_waiters_{false};  // written under mutex_

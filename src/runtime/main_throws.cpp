@@ -18,7 +18,7 @@ class [[gnu::visibility("hidden")]] Look final : public std::type_info {
       const std::type_info* type, void** object, unsigned /*outer*/) const override {
     if (*type == typeid(abi::__forced_unwind)) return false;  // pthread_exit(): see run_main()
     auto* const task = dynamic_cast<BeforeUnwinding*>(sched::current_task());
-    // This one may be thrown under any lock: see WorldScope::end_without_memory().
+    // This one may be thrown under any lock: see TeamCore::end_without_memory().
     if (*type != typeid(std::bad_alloc)) {
       shoal::detail::check_no_lock_held("the main function lets an exception through",
                                         type->name());

@@ -6,7 +6,7 @@
 #include "team/arrivals.hpp"
 #include "team/message_report.hpp"
 #include "team/messenger.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

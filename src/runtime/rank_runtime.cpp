@@ -29,6 +29,8 @@ class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
   }
   [[nodiscard]] std::string name() const override { return kName; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return kName; }
+  // Handlers may do what it waits for.
+  void before_parking() override { rank_.scope_.open_all_handlers(); }
   void before_unwinding(const std::type_info& type, void* object) noexcept override {
     const auto text = [&type, object] { return describe_thrown(type, object); };
     if (type == typeid(std::bad_alloc)) rank_.scope_.end_without_memory(text);
@@ -90,7 +92,7 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
   messenger_.services().provide(flow_);
   messenger_.services().provide(memory_);
   messenger_.services().provide(multicast_costs_);
-  scope_.channel().services().provide<Team>(*world_);
+  scope_.services().provide<Team>(*world_);
   scope_.set_checks_graphs(options.check_graphs);
 }
 

@@ -7,7 +7,7 @@
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/strand.hpp>
 #include <shoal/detail/team/coll/collectives.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/flow_scheduler.hpp>
 #include <shoal/run.hpp>
 
@@ -27,7 +27,7 @@ struct RankOptions {
   messaging::MessengerOptions messenger;
   std::span<const std::string> args;
   Launch launch = Launch::embedded;
-  bool check_graphs = false;               // see term::Scope::checks_graphs()
+  bool check_graphs = false;               // see TeamCore::checks_graphs()
   std::shared_ptr<const Machine> machine;  // nullptr: all ranks are on one node
   flow::Defaults flow;
   memory::Defaults memory;
@@ -54,7 +54,7 @@ class RankRuntime {
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }
-  [[nodiscard]] term::WorldScope& scope() { return scope_; }
+  [[nodiscard]] TeamCore& scope() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
 
   // --- after the end
@@ -77,7 +77,7 @@ class RankRuntime {
 
   sched::Scheduler scheduler_;
   messaging::Messenger messenger_;
-  term::WorldScope scope_;
+  TeamCore scope_;
   coll::Collectives collectives_;
   std::unique_ptr<World> world_;
   flow::Defaults flow_;

@@ -142,7 +142,8 @@ void FutureState::report_untaken() noexcept {
           {"shoal: error: ", name(), " failed: ", untaken_text(error_), "\n"});
     }
     if (scope->failed()) return;
-    scope->fail(name(), std::make_exception_ptr(Error(untaken_text(error_))));
+    current_worker()->scheduler().leave_error(*scope, name(),
+                                              std::make_exception_ptr(Error(untaken_text(error_))));
   } catch (const std::bad_alloc&) {
     std::terminate();  // it would be lost
   }

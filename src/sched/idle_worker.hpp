@@ -16,7 +16,7 @@ class WorkerActivity;
 
 struct IdleWorker {
   enum class State : int { awake, asleep };
-  /// Rounds without work after which the idle listener is called; a worker makes more before it
+  /// Rounds without work after which Progress::on_idle() is called; a worker makes more before it
   /// sleeps.
   static constexpr unsigned kAskAfterRounds = 8;
 

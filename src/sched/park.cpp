@@ -76,20 +76,22 @@ class ThreadWaiter final : public ParkedWaiter {
     thread_name = t_held_thread->name();
     if (ends_by_itself) return;
     scope_ = &t_held_thread->scope();
+    scheduler_ = &for_what->scheduler();
     counted = false;
   }
   void go_on(bool /*tell_scope*/) override {
-    if (scope_ != nullptr) scope_->thread_goes_on();
+    if (scope_ != nullptr) scope_->thread_goes_on(*scheduler_);
     parker_->unpark();
   }
   /// Waits in a list.
   void wait() {
-    if (scope_ != nullptr) scope_->thread_parks();
+    if (scope_ != nullptr) scope_->thread_parks(*scheduler_);
     parker_->park(0);
   }
 
  private:
   TaskScope* scope_ = nullptr;  // where its Hold counts as its task
+  Scheduler* scheduler_ = nullptr;
   std::unique_ptr<env::Parker> parker_;
 };
 
@@ -141,6 +143,7 @@ void wait_for(Waitable& what) {
       worker = current_worker();
     }
     const bool told_by_scope = task.is_main() && !what.ends_by_itself();
+    if (told_by_scope) worker->fibers.task()->before_parking();
     const bool is_over = park(*worker, what);
     task.tell_goes_on();
     if (is_over) return;
@@ -223,10 +226,10 @@ class Deferred final : public ParkedWaiter {
     if (!counted) return;
     // Counts like a Hold, so that the scope cannot end before this code has finished with it.
     TaskScope& scope = *task->scope;
-    scope.thread_goes_on();
+    scope.thread_goes_on(scheduler_);
     task_.reset();
     scope.counts.task_finished(scheduler_.count_slot());
-    scope.thread_parks();
+    scope.thread_parks(scheduler_);
   }
 
  private:

@@ -13,6 +13,8 @@ class PollSchedule {
   /// Counts a step, or a search for a task to run nested.
   void tick() { ++ticks_; }
   [[nodiscard]] bool is_due() const { return static_cast<int>(ticks_ - poll_at_) >= 0; }
+  /// Makes the next poll due.
+  void poll_next() { poll_at_ = ticks_; }
   void polled() {
     poll_at_ = ticks_ + poll_every_;
     poll_every_ = std::min(2 * poll_every_, kPollEvery);

@@ -26,7 +26,8 @@ inline Worker& worker_of(const SchedulingFiber& fiber, Worker& begun_on) {
 
 [[gnu::noinline]] inline void fail_task(const Task& task) {
   if (task.is_main()) throw;  // its wrapper lets nothing through
-  task.scope->fail(name_of(task), caught_exception());
+  Scheduler& scheduler = current_worker()->scheduler();
+  scheduler.leave_error(*task.scope, name_of(task), caught_exception());
 }
 
 [[gnu::always_inline]] inline void run_function(Task& task, SchedulingFiber& fiber) {

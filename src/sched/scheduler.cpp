@@ -59,6 +59,13 @@ void Scheduler::submit_owned(Task* task) {
   wake_one();
 }
 
+void Scheduler::leave_error(TaskScope& scope, std::string task_name, std::exception_ptr error) {
+  scope.leave_error(std::move(task_name), std::move(error));
+  progress_->ask_teams();
+  wake_one();  // the caller's task may go on for long
+  if (Worker* const worker = current_worker(); worker != nullptr) worker->poll_next();
+}
+
 void Scheduler::submit_counted(std::unique_ptr<Task> task) {
   sync::publish(task.get());
   const sync::Quiet quiet;

@@ -163,7 +163,7 @@ bool park(Worker& worker, Waitable& what) {
     shoal::detail::check_no_lock_held("a task is parked", what.describe());
   const sync::Quiet quiet;
   Task* const task = worker.fibers.task();
-  task->before_parking();
+  if (!task->is_main()) task->before_parking();       // else see wait_for()
   SchedulingFiber& next = worker.fibers.take_idle();  // may throw: the waiter is not known yet
   TaskQueues& queues = worker.queues;
   ParkedTaskWaiter waiter(worker, task->bound ? queues.resumed_own : queues.delivered_shared, "",

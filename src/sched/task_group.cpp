@@ -27,7 +27,7 @@ TaskGroup::TaskGroup(std::string name)
 TaskGroup::~TaskGroup() {
   join();
   if (const std::exception_ptr error = take_error(); error != nullptr) {
-    scope_.fail(name_, error);
+    scheduler_.leave_error(scope_, name_, error);
   }
 }
 

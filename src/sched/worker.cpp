@@ -156,7 +156,7 @@ bool Worker::poll_if_due() {
 // Handlers run above the task's frames, so most of the stack must be free. Timers and teams
 // have their turn as in the loop, since tasks that wait again and again may never come back there.
 [[gnu::noinline]] bool Worker::poll_until(FunctionRef<bool()> is_over) noexcept {
-  if (fibers.task()->is_main()) scheduler_.scope().main_polls();  // on its own strand
+  if (fibers.task()->is_main()) fibers.task()->before_parking();
   if (sync::watches_strands()) return is_over();  // a handler has a strand of its own
   if (__builtin_frame_address(0) <= fibers.current().nests_above) return is_over();
   const BesideTask beside(*this);
@@ -194,12 +194,11 @@ bool Worker::poll_if_due() {
 bool Worker::poll_idle() {
   IdleWorkers& all = scheduler_.idle_workers();
   if (scheduler_.progress().poll(true) || all.expire_timers()) return true;
-  // The listener is called once when this worker has had no work for a moment. Other workers call
-  // it themselves after their work, and look_again() requests it for changes outside the workers.
+  // Called once when this worker has had no work for a moment. Other workers call it themselves
+  // after their work, and look_again() requests it for changes outside the workers.
   const bool looks_again = all.take_look_again();
   if (!looks_again && idle.rounds != IdleWorker::kAskAfterRounds && !stepping_) return false;
-  IdleListener* const listener = scheduler_.idle_listener();
-  return listener != nullptr && listener->on_idle();
+  return scheduler_.progress().on_idle();
 }
 
 void Worker::rest() {

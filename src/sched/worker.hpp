@@ -50,6 +50,8 @@ class Worker final : public env::Steppable {
   [[nodiscard]] bool poll_in_task() noexcept;
   /// Handles messages until a wait is over, see sched::poll_until().
   [[nodiscard]] bool poll_until(FunctionRef<bool()> is_over) noexcept;
+  /// Lets the worker poll before its next task.
+  void poll_next() { polls_.poll_next(); }
   /// Ends the step in which a task has run, or messages were handled.
   Worker& after_work();
   /// Ends the step; the next step continues after this call.

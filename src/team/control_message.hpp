@@ -36,6 +36,13 @@ struct ControlHandlers {
 };
 const ControlHandlers& control_handlers();
 
+/// Asks `source`, whose messages for a team wait on this rank where the team does not exist: the
+/// first ones, or the first ones since Backlog::drop_early().
+void ask_about(TeamCore& world, std::uint64_t team, Rank source);
+/// Tells `sender` that `count` messages that tasks or handlers of `team` there have sent to other
+/// teams were handled on this rank, before they are counted as processed. Caller: a handler.
+void acknowledge(TeamCore& world, Rank sender, std::uint64_t team, std::uint64_t count);
+
 /// About a team, to a rank of the world.
 template <class... Ts>
 void send_about(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank rank,
@@ -47,8 +54,7 @@ void send_about(messaging::Messenger& messenger, const messaging::StaticHandler&
 template <class... Ts>
 void send_control(messaging::Channel& channel, const messaging::StaticHandler& handler, Rank member,
                   const Ts&... values) {
-  send_about(channel.messenger(), handler, channel.team().to_world(member), channel.team().id(),
-             values...);
+  send_about(channel.messenger(), handler, channel.to_world(member), channel.id(), values...);
 }
 
 /// A message of the world, which is counted. Caller: a handler.

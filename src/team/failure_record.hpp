@@ -40,13 +40,16 @@ class FailureRecord {
   [[nodiscard]] const std::string& stuck_text() const { return stuck_text_; }
   [[nodiscard]] bool is_stuck_told_late() const { return stuck_told_late_; }
 
-  /// Returns the error that the member throws for the failure.
+  /// Returns the error that the member throws for the failure, from now on another one if this was
+  /// that of a stuck world.
   [[nodiscard]] std::exception_ptr take() {
     if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
     std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));
-    stuck_told_late_ = false;
+    set_told();
     return stuck;
   }
+  /// Records that the member throws the failure.
+  void set_told() { stuck_told_late_ = false; }
 
  private:
   std::optional<TaskError> error_;

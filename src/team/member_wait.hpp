@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 namespace shoal::term {
 
@@ -55,25 +55,8 @@ class MemberWait {
     set_parked(true);
   }
 
-  // A main function that stands in a wait of its own, as tasks do. Called in any order: it may be
-  // woken before it is known to be parked.
-  void begin_own_wait() {
-    ++own_waits_;
-    ++park_count_;
-    set_parked(own_waits_ > 0);
-  }
-  void end_own_wait() {
-    --own_waits_;
-    set_parked(false);
-  }
-  /// Records that the wait of the main function for something else was cancelled.
-  void cancel_own_wait(Outcome outcome) {
-    end_own_wait();
-    outcome_ = outcome;
-  }
-  [[nodiscard]] bool in_own_wait() const { return own_waits_ > 0; }
-
-  /// Returns whether the member waits in an operation, or for something else, or has left.
+  /// Returns whether the member waits in an operation, or has left. The waits of a main function
+  /// for something else are in the counts, see TaskScope::is_main_parked().
   [[nodiscard]] bool is_parked() const {
     return parked_.load(std::memory_order_relaxed);  // written under the lock, which is held
   }
@@ -96,7 +79,6 @@ class MemberWait {
   Standing standing_;
   bool final_ = false;
   bool released_ = false;
-  int own_waits_ = 0;
   std::uint64_t since_ns_ = 0;
   std::uint64_t park_count_ = 0;
   Outcome outcome_ = Outcome::running;

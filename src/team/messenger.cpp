@@ -1,7 +1,7 @@
 #include "team/messenger.hpp"
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 
 #include <algorithm>
 
@@ -29,17 +29,12 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
 
 Messenger::~Messenger() = default;
 
-void Messenger::set_team_listener(TeamListener& listener) {
-  backlog_->set_listener(listener);
-  progress_->set_listener(listener);
-}
-
 // A channel that is added is seen by the code that keeps a message for it, or that is seen here:
 // Backlog looks for the channel after the message was counted, under its lock.
 void Messenger::add(Channel& channel) {
   SHOAL_CHECK(channels_.add(channel), "rank {} has a team with the id {} already", rank().value(),
-              channel.team().id());
-  if (channel.team().id() == 0) return;
+              channel.id());
+  if (channel.id() == 0) return;
   sync::publish(this);
   retry_if_early();
 }
@@ -92,11 +87,11 @@ namespace {
 /// The channel of the team in the ordered table, or the place where it would be.
 auto place_of(auto& channels, std::uint64_t team) {
   return std::ranges::lower_bound(channels, team, {},
-                                  [](const Channel* channel) { return channel->team().id(); });
+                                  [](const Channel* channel) { return channel->id(); });
 }
 
 bool is_of(const auto& channels, const auto& place, std::uint64_t team) {
-  return place != channels.end() && (*place)->team().id() == team;
+  return place != channels.end() && (*place)->id() == team;
 }
 
 }  // namespace
@@ -107,15 +102,15 @@ bool ChannelTable::add(Channel& channel) {
     return true;
   }
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.team().id());
-  if (is_of(channels_, place, channel.team().id())) return false;
+  const auto place = place_of(channels_, channel.id());
+  if (is_of(channels_, place, channel.id())) return false;
   channels_.insert(place, &channel);
   return true;
 }
 
 bool ChannelTable::remove(const Channel& channel) {
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.team().id());
+  const auto place = place_of(channels_, channel.id());
   if (place == channels_.end() || *place != &channel) return false;
   channels_.erase(place);
   return true;

@@ -1,12 +1,12 @@
 #pragma once
-// Messages of one rank, of all its teams: a facade for the parts that send, receive and keep them.
+// Messages of one rank, of all its teams: the parts that send, receive and keep them.
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/promise_table.hpp>
 #include <shoal/detail/team/services.hpp>
 #include <shoal/rank.hpp>
@@ -21,23 +21,6 @@
 #include <vector>
 
 namespace shoal::messaging {
-
-/// Interface of the messenger to the teams of the rank; the term layer implements it.
-class TeamListener {
- public:
-  /// Called from time to time by busy workers, while the rank has teams beside the world.
-  virtual bool on_busy() = 0;
-  /// Called when messages of a team that does not exist on this rank have arrived from `source`:
-  /// the first ones, or the first ones since Backlog::drop_early().
-  virtual void on_unknown_team(std::uint64_t team, Rank source) = 0;
-  /// Called when `count` messages that tasks or handlers of `team` on rank `sender` have sent to
-  /// other teams were handled on this rank, before they are counted as processed. Caller: a
-  /// handler.
-  virtual void acknowledge(Rank sender, std::uint64_t team, std::uint64_t count) = 0;
-
- protected:
-  ~TeamListener() = default;
-};
 
 struct MessengerOptions {
   Rank rank;
@@ -90,9 +73,6 @@ class Messenger final {
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
-
-  /// Before the first step.
-  void set_team_listener(TeamListener& listener);
 
   [[nodiscard]] Rank rank() const { return options_.rank; }
   [[nodiscard]] int size() const { return fabric_.layout().world_size; }

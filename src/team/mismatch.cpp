@@ -26,7 +26,7 @@ void name_both(const MessageContext& context, std::uint32_t index, const std::st
       channel.messenger().rank().value(), context.world_source().value(), index,
       channel.handlers().describe(index), channel.messenger().rank().value(), there,
       context.world_source().value());
-  channel.scope().fail("a message", std::make_exception_ptr(CheckError(text)));
+  channel.fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
   const std::vector<std::byte> bytes = encoded(index, here);
   const Route route{Question::handler.index() | channel.flag_bits() | kOwnOrderBit,
                     Question::handler.signature(), sender};
-  net::Link& link = channel.messenger().link_to(channel.team().to_world(sender), net::Lane::normal);
+  net::Link& link = channel.messenger().link_to(channel.to_world(sender), net::Lane::normal);
   channel.append_bytes(link, channel.header_of(route, bytes.size()), bytes);
 }
 

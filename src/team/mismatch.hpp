@@ -1,13 +1,12 @@
 #pragma once
 // Messages that meet another handler than the one that their sender made.
 
+#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/rank.hpp>
 
 #include <cstdint>
 
 namespace shoal::messaging {
-
-class Channel;
 
 /// Fails the team because a message from a member was sent for its handler `index`, and that of
 /// this rank has another signature. The text names both handlers: the sender knows its own, and a

@@ -31,7 +31,7 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
   if (content.object != nullptr) object = content.object->again();
   const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
-                             sizeof header + run_bytes + argument_bytes, channel.team().id()};
+                             sizeof header + run_bytes + argument_bytes, channel.id()};
   if (object) message.handler |= kObjectBit;
   const std::size_t weight = object ? object->weight() : 0;
   channel.append(link, message, weight, [&](std::span<std::byte> place) {
@@ -54,15 +54,15 @@ std::vector<Rank> check_recipients(const Channel& channel, const MulticastRoute&
                                    const Recipients& recipients) {
   std::vector<Rank> ranks = recipients.in_order();
   for (Rank& rank : ranks) {
-    if (!channel.team().has(rank)) channel.refuse_target("multicast", route.handler, rank);
-    rank = channel.team().to_world(rank);
+    if (!channel.has(rank)) channel.refuse_target("multicast", route.handler, rank);
+    rank = channel.to_world(rank);
   }
   std::vector<bool> seen(static_cast<std::size_t>(channel.messenger().size()));
   for (const Rank rank : ranks) {
     std::vector<bool>::reference listed = seen[static_cast<std::size_t>(rank.value())];
     SHOAL_CHECK(!listed, "multicast for '{}', on rank {}, lists rank {} twice: each recipient once",
                 channel.name_of(route.handler), channel.messenger().rank().value(),
-                channel.team().from_world(rank).value());
+                channel.from_world(rank).value());
     listed = true;
   }
   return ranks;
@@ -100,10 +100,9 @@ MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
 void send_to(Channel& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
-    append_branch(
-        channel,
-        channel.admit_to(channel.team().from_world(branch.child), lane, content.route.handler),
-        content, branch);
+    append_branch(channel,
+                  channel.admit_to(channel.from_world(branch.child), lane, content.route.handler),
+                  content, branch);
   }
 }
 
@@ -270,7 +269,7 @@ void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, s
     MulticastHeader marked = opened.header;
     marked.forwarded = 1;
     std::memcpy(first, &marked, sizeof marked);
-    if (opened.runs.empty() || channel.scope().failed()) continue;
+    if (opened.runs.empty() || channel.failed()) continue;
     if ((run.handler & kObjectBit) != 0) {
       const Message message{&channel, Rank(0), true, false, opened.arguments};
       content.object = static_cast<const SharedObject*>(object_of(message));

@@ -1,7 +1,7 @@
 #pragma once
 // Wire format of multicasts, and the handling by a recipient.
 
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/multicast.hpp>
 
 #include <cstddef>

@@ -18,7 +18,6 @@
 
 namespace shoal::messaging {
 
-class Channel;
 struct Message;
 
 /// Key of a multicast of a payload among those of a team.

@@ -1,9 +1,12 @@
 #include "team/rank_progress.hpp"
 
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sync/pause.hpp"
+#include "team/completion.hpp"
+#include "team/core_state.hpp"
+#include "team/failure.hpp"
 
 #include <exception>
 #include <utility>
@@ -34,8 +37,8 @@ RankProgress::~RankProgress() { port_.set_waker(nullptr); }
 // poll: handlers that send to their own rank for ever must not keep tasks from running.
 bool RankProgress::poll(bool idle) {
   constexpr int kIdleLooks = 4;
-  if (!idle && has_teams_.load(std::memory_order_relaxed)) [[unlikely]]
-    listener_->on_busy();
+  if (asks_teams()) [[unlikely]]
+    look_at_teams(idle);
   const bool polls_transport = may_poll_transport();
   lower_arrived();  // before the look at the port: a later post() raises it again
   if (!polls_transport && has_no_arrivals()) return false;
@@ -59,6 +62,19 @@ bool RankProgress::poll(bool idle) {
   }
   return true;  // the caller comes back before it sleeps
 }
+
+// relaxed: a team that is made after this asks again.
+[[gnu::noinline]] void RankProgress::look_at_teams(bool idle) {
+  if (!has_teams_.load(std::memory_order_relaxed)) {
+    lower_asks_teams();
+    if (has_teams_.load(std::memory_order_relaxed)) ask_teams();
+  }
+  term::CoreState& world = term::CoreState::of(channels_.world());
+  if (term::take_errors(world)) scheduler_.look_again();
+  if (!idle && has_teams_.load(std::memory_order_relaxed)) term::poll_nested(world);
+}
+
+bool RankProgress::on_idle() { return term::poll_idle(term::CoreState::of(channels_.world())); }
 
 bool RankProgress::handle_arrivals(net::DirectArrivals& direct) {
   const std::uint64_t processed_before = receiver_.processed();

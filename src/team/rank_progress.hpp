@@ -21,15 +21,17 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   RankProgress(const RankProgress&) = delete;
   RankProgress& operator=(const RankProgress&) = delete;
 
-  /// Before the first step.
-  void set_listener(TeamListener& listener) { listener_ = &listener; }
   /// Sets whether the completion of teams is tested while the rank is busy.
-  void set_has_teams(bool has_teams) { has_teams_.store(has_teams, std::memory_order_relaxed); }
+  void set_has_teams(bool has_teams) {
+    has_teams_.store(has_teams, std::memory_order_relaxed);
+    if (has_teams) ask_teams();
+  }
 
   bool poll(bool idle) override;
   [[nodiscard]] bool looks_busy() const override;
   [[nodiscard]] bool must_poll(WorkerId worker) const override;
   [[nodiscard]] bool is_streaming() const override;
+  bool on_idle() override;
   void wake_for_progress() override {
     raise_arrived();
     scheduler_.wake_one();
@@ -46,6 +48,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   static constexpr int kSmallBatchesMax = 8;
   static constexpr std::uint64_t kManyMessages = 256;  // worth a batch
 
+  void look_at_teams(bool idle);
   bool handle_arrivals(net::DirectArrivals& direct);
   bool drain_port();
   void wait_for_batch(const net::Link& link) const;
@@ -62,7 +65,6 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   Receiver& receiver_;
   Backlog& backlog_;
   net::Port& port_;
-  TeamListener* listener_ = nullptr;
   std::atomic<bool> has_teams_{false};  // relaxed: a hint
 
   // The worker that runs handlers and lets the transport look for what they send next; else none.

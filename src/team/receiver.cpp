@@ -1,7 +1,7 @@
 #include "team/receiver.hpp"
 
 #include <shoal/detail/net/message_id.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/large_message.hpp>
 
@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "team/control_message.hpp"
 #include "team/mismatch.hpp"
 #include "team/multicast_wire.hpp"
 
@@ -25,7 +26,7 @@ namespace {
 }
 
 [[gnu::noinline]] void fail(const Reception& reception) {
-  reception.channel->scope().fail(reception.handler->name, sched::caught_exception());
+  reception.channel->fail(reception.handler->name, sched::caught_exception());
 }
 
 // The handler does not exist, or is another one than the sender's.
@@ -48,13 +49,13 @@ namespace {
   }
   if (message.dropped) return;
   if (handler != nullptr) {
-    const Rank sender = message.channel->team().from_world(message.source);
+    const Rank sender = message.channel->from_world(message.source);
     return report_mismatch(*message.channel, sender, header.handler & kIndexMask);
   }
   const std::string text = fmt::format(
       "a message from rank {} is for {}: keep it until wait() has returned", message.source.value(),
       message.channel->handlers().name_of(header.handler & kIndexMask));
-  message.channel->scope().fail("a message", std::make_exception_ptr(CheckError(text)));
+  message.channel->fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 // Forwards multicasts before their handlers run, or wait until they are open, so that the ranks
@@ -65,7 +66,7 @@ namespace {
     forward_multicasts(channel, static_cast<net::Lane>(packet.header().lane), run,
                        packet.body() + offset);
   } catch (...) {
-    channel.scope().fail("a multicast", std::current_exception());
+    channel.fail("a multicast", std::current_exception());
   }
 }
 
@@ -219,9 +220,9 @@ inline void Receiver::count(const Reception& reception, int slot) {
     acknowledge(reception);
   arrivals_.add(reception.packet->header().source, count);
   for (const Reception::Tally& other : reception.others) {
-    other.channel->scope().counts.messages_processed(slot, other.count);
+    other.channel->counts.messages_processed(slot, other.count);
   }
-  reception.channel->scope().counts.messages_processed(slot, reception.count);
+  reception.channel->counts.messages_processed(slot, reception.count);
 }
 
 // Acknowledgements are messages of the world. They are counted before the messages that they
@@ -229,7 +230,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 [[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
   const Rank source(reception.packet->header().source);
   for (const auto& [team, count] : reception.outside) {
-    backlog_.listener().acknowledge(source, team, count);
+    term::acknowledge(channels_.world(), source, team, count);
   }
 }
 
@@ -237,7 +238,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 // handlers stay open.
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
-  if (run.team != reception.channel->team().id() && !change_channel(reception)) [[unlikely]]
+  if (run.team != reception.channel->id() && !change_channel(reception)) [[unlikely]]
     return false;
   if ((run.handler & kMulticastBit) != 0) [[unlikely]]
     forward(*reception.channel, *reception.packet, run, offset);
@@ -261,8 +262,8 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   reception.count = 0;
   reception.channel = channel;
   reception.batch.message().channel = channel;
-  reception.watch.scope = &channel->scope();
-  reception.mark.set_scope(channel->scope());
+  reception.watch.scope = channel;
+  reception.mark.set_scope(*channel);
   reception.handler = nullptr;
   return true;
 }

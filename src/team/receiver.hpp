@@ -5,7 +5,7 @@
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sched/task.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/handler.hpp>
 #include <shoal/rank.hpp>
 
@@ -85,7 +85,7 @@ class MessageTask final : public sched::Task {
   MessageTask(std::shared_ptr<const Handler> instance, const Handler& handler, net::Packet* packet,
               const Message& message)
       : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
-    scope = &message.channel->scope();
+    scope = message.channel;
     priority = handler.priority;
     kind = sched::TaskKind::delivered;
     packet_->add_reference();
@@ -131,7 +131,7 @@ struct Reception {
         channel(&world),
         batch(*channel, Rank(taken->header().source), watch, packet),
         mark(!control),
-        watch{&channel->scope(), removals, mark} {
+        watch{channel, removals, mark} {
     batch.message().prefix = &run.prefix;
   }
   Reception(const Reception&) = delete;

@@ -20,15 +20,15 @@ RemoteError::RemoteError(Rank rank, Rank caller, std::string function, std::stri
       function_(std::move(function)),
       text_(std::move(text)) {}
 
-Rank MessageContext::source() const { return channel_->team().from_world(world_source_); }
+Rank MessageContext::source() const { return channel_->from_world(world_source_); }
 
 namespace messaging {
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
                                       Channel& channel) {
-  const std::uint64_t number = entries_.add({std::move(promise), channel.team().id(), signature});
+  const std::uint64_t number = entries_.add({std::move(promise), channel.id(), signature});
   // Either this sees the failure, or give_up() after it sees the promise.
-  if (channel.scope().failed()) channel.scope().give_up_promises();
+  if (channel.failed()) channel.give_up_promises();
   return number;
 }
 
@@ -79,8 +79,8 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
 // A team that has failed drops its messages. A promise that was published in another team must get
 // its answer nevertheless; the others have the failure already, or get it.
 Address address_of(Channel& channel, int world_rank) {
-  const Rank member = channel.team().from_world(Rank(world_rank));
-  if (member >= 0 && !channel.scope().failed()) return {channel, member};
+  const Rank member = channel.from_world(Rank(world_rank));
+  if (member >= 0 && !channel.failed()) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }
 

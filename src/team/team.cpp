@@ -2,6 +2,7 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/key.hpp>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "team/control_message.hpp"
 #include "team/messenger.hpp"
 #include "team/rank_map_table.hpp"
 #include "team/unexpected_messages.hpp"
@@ -36,10 +38,10 @@ std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
 
 /// Map of a team on `ranks` of `parent`.
 messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
-  const term::Scope& scope = parent.scope();
+  const TeamCore& scope = parent.scope();
   auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
       [] { return std::make_unique<messaging::RankMapTable>(); });
-  return ranks.map(scope.channel().team().map(), parent.size(), table);
+  return ranks.map(scope.map(), parent.size(), table);
 }
 
 messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
@@ -54,6 +56,8 @@ messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>
 }
 
 }  // namespace
+
+TeamCore& core_of(const Team& team) { return team.scope(); }
 
 World& world_of(const Team& team) { return team.scope().messenger().services().get<World>(); }
 
@@ -86,31 +90,39 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
     elsewhere_ = std::make_unique<Elsewhere>(shown, world_rank);
     return;
   }
-  const std::uint64_t id =
-      team_id(parent.channel().team().id(), number, members->to_world(Rank(0)), name);
+  const std::uint64_t id = team_id(parent.channel().id(), number, members->to_world(Rank(0)), name);
   enter(parent, id, number, members, shown);
 }
 
-Team::Team(const Invitation& invitation, Team& parent) : size_(invitation.ranks.size()) {
+struct Team::Launched {
+  TeamCore& outer;  // the parent's: lives longer than the parent, if that fails
+  const Invitation invitation;
+  std::weak_ptr<Team> team{};
+  mutable sync::Mutex mutex{};
+  std::vector<std::string> places SHOAL_GUARDED_BY(mutex){};  // of share(), each once
+};
+
+Team::Team(const Invitation& invitation, Team& parent)
+    : size_(invitation.ranks.size()), launched_(new Launched{parent.scope(), invitation}) {
   enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name,
-        invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_scope);
+        invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_team);
+  launched_->outer.add(*this);
 }
 
 void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
                  const messaging::SharedRankMap& members, const std::string& name,
                  term::FailureTo failure) {
-  term::TeamScope& scope = parent.scope().nest({id, members}, name, number, failure);
-  nested_ = &scope;
-  scope.channel().services().provide(*this);
-  parts_ = {&scope, nullptr};
-  own_collectives_ = std::make_unique<coll::Collectives>(scope);
+  TeamCore& core = parent.scope().nest({id, members, name, number}, failure);
+  core.services().provide(*this);
+  parts_ = {&core, nullptr};
+  own_collectives_ = std::make_unique<coll::Collectives>(core);
   set_collectives(own_collectives_.get());
-  scope.open();
+  core.open();
 }
 
 Team::~Team() {
   if (own_collectives_ == nullptr) return;  // the world's, or no member
-  nested_->end();
+  scope().end();
   release();
 }
 
@@ -138,8 +150,13 @@ void TeamCollectives::refuse_collective() const {
 
 void Team::release() noexcept {
   own_collectives_.reset();
-  nested_->channel().services().withdraw<Team>();  // what comes now is too late
-  nested_->release();
+  scope().services().withdraw<Team>();  // what comes now is too late
+  scope().release();
+}
+
+void Team::drop_parts() noexcept {
+  own_collectives_.reset();
+  end_run();
 }
 
 // --- teams made by one rank
@@ -156,104 +173,89 @@ Team::Invitation Team::invite(const RankSet& ranks, const std::string& object) {
           object};
 }
 
-Team::Ender::Ender(Team& parent, const Invitation& invitation)
-    : parent_(parent),
-      outer_(parent.scope()),
-      invitation_(invitation),
-      team_(new Team(invitation, parent)) {
-  outer_.add(*this);
+std::shared_ptr<Team> Team::make_launched(Team& parent, const Invitation& invitation) {
+  std::shared_ptr<Team> team(new Team(invitation, parent),
+                             [](Team* owned) { end_later(std::unique_ptr<Team>(owned)); });
+  team->launched_->team = team;
+  return team;
 }
 
-std::shared_ptr<Team::Ender> Team::Ender::make(Team& parent, const Invitation& invitation) {
-  std::shared_ptr<Ender> ender(new Ender(parent, invitation));
-  ender->team_->ender_ = ender;
-  return ender;
-}
-
-std::string Team::Ender::describe() const {
-  const std::string team = team_->scope().describe();
-  if (invitation_.object.empty()) {
-    const sync::Lock lock(mutex_);
+std::string Team::describe_not_ended() const {
+  const std::string team = scope().describe();
+  const std::string& object = launched_->invitation.object;
+  if (object.empty()) {
+    const sync::Lock lock(launched_->mutex);
     return fmt::format("{} has not ended{}", team,
-                       places_.empty()
+                       launched_->places.empty()
                            ? ""
                            : fmt::format(": release the pointer that Team::share() returned at {}",
-                                         fmt::join(places_, ", and at ")));
+                                         fmt::join(launched_->places, ", and at ")));
   }
   return fmt::format(
       "{} has not ended: delete its {}, which construct() has made, by ObjectDeleter", team,
-      invitation_.object);
-}
-
-void Team::Ender::rank_ended() {
-  team_->own_collectives_.reset();
-  team_.reset();
-}
-
-void Team::Ender::add_place(const std::source_location& place) {
-  if (!invitation_.object.empty()) return;
-  constexpr std::size_t kPlacesMax = 8;
-  std::string text = naming::to_text(place);
-  const sync::Lock lock(mutex_);
-  if (places_.size() < kPlacesMax && std::ranges::find(places_, text) == places_.end())
-    places_.push_back(std::move(text));
+      object);
 }
 
 std::shared_ptr<Team> Team::share(const std::source_location& place) {
-  const std::shared_ptr<Ender> ender = ender_.lock();
-  if (ender != nullptr) ender->add_place(place);
-  return {ender, this};
+  std::shared_ptr<Team> owner = launched_ != nullptr ? launched_->team.lock() : nullptr;
+  if (owner != nullptr && launched_->invitation.object.empty()) {
+    constexpr std::size_t kPlacesMax = 8;
+    std::string text = naming::to_text(place);
+    const sync::Lock lock(launched_->mutex);
+    std::vector<std::string>& places = launched_->places;
+    if (places.size() < kPlacesMax && std::ranges::find(places, text) == places.end())
+      places.push_back(std::move(text));
+  }
+  return {owner, this};
 }
 
-/// A team that a task of its parent ends. If the parent has failed, and drops the task, the team
-/// stays until none of its tasks is left.
-class Team::Ender::Leaving {
+/// Ends a launched team, in a task of the parent. If the parent has failed, and drops the task, the
+/// team stays until none of its tasks is left.
+class Team::EndTask final : public sched::Task {
  public:
-  explicit Leaving(std::unique_ptr<Team> team) : team_(std::move(team)) {}
-  Leaving(Leaving&&) noexcept = default;
-  Leaving& operator=(Leaving&&) = delete;
-  ~Leaving() {
-    if (team_ == nullptr || team_->own_collectives_ == nullptr) return;  // it has ended
-    struct Owner final : term::ScopeOwner {
-      explicit Owner(std::unique_ptr<Team> given) : team(std::move(given)) {}
-      ~Owner() override { team->own_collectives_.reset(); }
-      std::unique_ptr<Team> team;
-    };
-    term::TeamScope& scope = *team_->nested_;
-    scope.abandon(std::make_unique<Owner>(std::move(team_)));
+  explicit EndTask(std::unique_ptr<Team> team)
+      : team_(std::move(team)), name_("the end of team " + team_->launched_->invitation.name) {
+    scope = &team_->launched_->outer;
   }
-  [[nodiscard]] Team& team() const { return *team_; }
+  ~EndTask() override {
+    if (team_->own_collectives_ == nullptr) return;  // it has ended
+    TeamCore& core = team_->scope();
+    core.release(std::move(team_));
+  }
+  void run() override { team_->end_launched(); }
+  [[nodiscard]] std::string name() const override { return name_; }
 
  private:
   std::unique_ptr<Team> team_;
+  const std::string name_;
 };
 
 // The team ends in a task of its parent, not in one of its own: it ends after its tasks.
-Team::Ender::~Ender() {
-  if (team_ == nullptr) return;  // see rank_ended()
-  const Hold hold(outer_);
-  outer_.remove(*this);
-  auto end_it = [&parent = parent_, leaving = Leaving(std::move(team_)),
-                 ended = invitation_.ended] { end(parent, leaving.team(), ended); };
-  outer_.scheduler().submit(
-      sched::make_function_task(outer_, "the end of team " + invitation_.name, std::move(end_it)));
+void Team::end_later(std::unique_ptr<Team> team) {
+  if (team->own_collectives_ == nullptr) return;  // the rank has ended
+  TeamCore& outer = team->launched_->outer;
+  const Hold hold(outer);
+  outer.remove(*team);
+  outer.scheduler().submit(std::make_unique<EndTask>(std::move(team)));
 }
 
-void Team::Ender::end(Team& parent, Team& team, const RemotePromise<void>& ended) {
-  const bool is_awaited = ended.rank >= 0;
+void Team::end_launched() {
+  TeamCore& outer = launched_->outer;
+  const RemotePromise<void> ended = launched_->invitation.ended;
+  const bool is_awaited = launched_->invitation.is_awaited();
   std::exception_ptr failure;
   if (is_awaited) {
-    failure = team.nested_->end_and_take_failure();
+    failure = scope().end_and_take_failure();
   } else {
-    team.nested_->end();  // a failure that comes now fails the parent
+    scope().end();  // a failure that comes now fails the parent
   }
-  const bool tells = team.rank() == 0;
-  team.release();
-  if (!tells || !is_awaited || parent.scope().failed()) return;
+  const bool tells = rank() == 0;
+  release();
+  if (!tells || !is_awaited || outer.failed()) return;
   if (failure != nullptr) {
-    messaging::fail(parent.channel(), ended, "launch_team()", shoal::describe(failure));
+    messaging::fail(outer, ended, "launch_team()", shoal::describe(failure));
   } else {
-    parent.fulfill(ended);
+    messaging::fulfill(outer, ended);
   }
 }
 
@@ -269,8 +271,7 @@ messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
   std::vector<Rank> ranks;
   ranks.reserve(chosen.size());
   for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
-  if (ranks.empty())
-    return messaging::list_ranks(parent.channel().team().map(), parent.size(), ranks);
+  if (ranks.empty()) return messaging::list_ranks(parent.channel().map(), parent.size(), ranks);
   return map_of(parent, ranks);
 }
 
@@ -304,7 +305,7 @@ Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
                         team.size);
   sched::TaskScope* const sender = sched::current_scope();
   return {team, member.value(), origin.value(),
-          sender == nullptr ? 0 : sender->begin_message_outside()};
+          sender == nullptr ? 0 : TeamCore::of(*sender).begin_message_outside()};
 }
 
 Team& Team::member_of(Team& world, const Relay& relay) {
@@ -318,13 +319,10 @@ Team& Team::member_of(Team& world, const Relay& relay) {
 
 Team::Handled::~Handled() {
   if (relay_.sender == 0) return;
-  team_.messenger().backlog().listener().acknowledge(Rank(relay_.origin), relay_.sender, 1);
+  term::acknowledge(team_.messenger().world(), Rank(relay_.origin), relay_.sender, 1);
 }
 
-TeamHandle Team::handle() const {
-  const messaging::Channel& own = channel();
-  return {own.team().id(), own.team().to_world(Rank(0)).value(), size_};
-}
+TeamHandle Team::handle() const { return {scope().id(), scope().to_world(Rank(0)).value(), size_}; }
 
 Team Team::split(int colour, int key, const std::string& name) {
   return Team(*this, select(*this, colour, key), name);

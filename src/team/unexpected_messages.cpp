@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "team/control_message.hpp"
 #include "team/messenger.hpp"
 #include "team/multicast_wire.hpp"
 #include "team/unexpected_messages.hpp"
@@ -262,7 +263,7 @@ void Backlog::hold(PacketPart part, bool passed_on) {
     }
   });
   if (is_first && channels_.find(stream.team) == nullptr) {
-    listener_->on_unknown_team(stream.team, Rank(stream.source));
+    term::ask_about(channels_.world(), stream.team, Rank(stream.source));
   }
 }
 
@@ -303,7 +304,7 @@ std::uint64_t Backlog::drop(const PacketPart& part) {
     }
     count += run.count;
     if (run.sender != 0) {
-      listener_->acknowledge(Rank(packet.header().source), run.sender, run.count);
+      term::acknowledge(channels_.world(), Rank(packet.header().source), run.sender, run.count);
     }
   }
   return count;
@@ -313,7 +314,7 @@ std::uint64_t Backlog::drop(const PacketPart& part) {
 bool Backlog::can_handle(const net::Run& run) const {
   const Channel* const channel = channels_.find(run.team);
   if (channel == nullptr) return false;
-  if ((run.handler & kInstanceBit) == 0 || channel->scope().failed()) return true;
+  if ((run.handler & kInstanceBit) == 0 || channel->failed()) return true;
   return channel->handlers().is_open(run.handler & kIndexMask);
 }
 

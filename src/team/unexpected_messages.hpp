@@ -162,8 +162,6 @@ class Backlog {
  public:
   Backlog(const ChannelTable& channels, const PacketReader& reader)
       : channels_(channels), reader_(reader) {}
-  void set_listener(TeamListener& listener) { listener_ = &listener; }
-  [[nodiscard]] TeamListener& listener() const { return *listener_; }
 
   // --- the progress context's
 
@@ -232,7 +230,6 @@ class Backlog {
 
   const ChannelTable& channels_;
   const PacketReader& reader_;
-  TeamListener* listener_ = nullptr;
   // release of its maker, acquire of senders
   std::atomic<WaitingSenderListener*> sender_listener_{nullptr};
   EarlyMessages early_;

@@ -8,7 +8,7 @@
 #include "support/heap_meter.hpp"
 #include "support/sizes.hpp"
 #include "support/turn_world.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

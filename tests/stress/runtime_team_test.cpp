@@ -5,7 +5,7 @@
 
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <gtest/gtest.h>
 

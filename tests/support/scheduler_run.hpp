@@ -15,7 +15,7 @@
 namespace shoal::testing {
 
 /// Nothing ever arrives. Counts how often workers found nothing to do.
-class IdleProgress final : public sched::Progress, public sched::IdleListener {
+class IdleProgress final : public sched::Progress {
  public:
   bool poll(bool /*idle*/) override { return false; }
   [[nodiscard]] bool looks_busy() const override { return false; }
@@ -34,21 +34,27 @@ class IdleProgress final : public sched::Progress, public sched::IdleListener {
   std::atomic<std::uint64_t> idle_count_{0};
 };
 
-/// Counts tasks, and remembers what they threw.
+/// Counts tasks, and has the errors that they threw.
 class RecordingScope final : public sched::TaskScope {
  public:
-  explicit RecordingScope(int worker_count) : TaskScope(worker_count) {}
+  explicit RecordingScope(int worker_count) : TaskScope(Rank(0), worker_count) {}
 
-  void fail(const std::string& task_name, const std::exception_ptr& error) override {
+  /// Records an error that a task has caught itself, after which others still run.
+  void record(const std::exception_ptr& error) {
     const sync::Lock lock(mutex_);
-    failures_.push_back(task_name + ": " + shoal::describe(error));
+    failures_.push_back(shoal::describe(error));
   }
   /// From now on tasks are dropped.
-  void drop_tasks() { mark_failed(); }
+  void drop_tasks() { mark_failed(nullptr); }
 
+  /// The error that failed the scope, with the name of its task, and those that were recorded.
   [[nodiscard]] std::vector<std::string> failures() const {
     const sync::Lock lock(mutex_);
-    return failures_;
+    std::vector<std::string> failures = failures_;
+    if (const auto left = left_error()) {
+      failures.push_back(left->task_name + ": " + shoal::describe(left->error));
+    }
+    return failures;
   }
   [[nodiscard]] bool all_finished() const {
     const Totals now = counts.totals();
@@ -104,7 +110,6 @@ class SchedulerParts {
   SchedulerParts(env::Env& env, const sched::SchedulerOptions& options)
       : scheduler_(env, options), scope_(options.worker_count) {
     scheduler_.set_progress(progress_);
-    scheduler_.set_idle_listener(progress_);
     scheduler_.set_scope(scope_);
   }
 

@@ -5,7 +5,7 @@
 
 #include "support/many_worlds.hpp"
 #include "support/refusal.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include "support/turn_world.hpp"
 #include "team/messenger.hpp"
 #include "team/rank_map_table.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST(Team, OverTheSameRanks_SharesItsMap) {
     const Team second(world, {Rank(4), Rank(0), Rank(3)});
     const Team other(world, {Rank(0), Rank(4), Rank(3)});
     if (!first.is_member()) return;
-    EXPECT_EQ(first.scope().channel().team().map(), second.scope().channel().team().map());
-    EXPECT_NE(first.scope().channel().team().map(), other.scope().channel().team().map());
+    EXPECT_EQ(first.scope().map(), second.scope().map());
+    EXPECT_NE(first.scope().map(), other.scope().map());
     EXPECT_EQ(other.world_rank(Rank(0)), 0);
   });
 }

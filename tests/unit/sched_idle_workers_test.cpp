@@ -24,6 +24,7 @@ struct NoProgress final : Progress {
   [[nodiscard]] bool looks_busy() const override { return false; }
   [[nodiscard]] bool must_poll(WorkerId /*worker*/) const override { return true; }
   [[nodiscard]] bool is_streaming() const override { return streams; }
+  bool on_idle() override { return false; }
 
   bool streams = false;
 };

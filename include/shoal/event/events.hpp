@@ -4,7 +4,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sched/timers.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/event/event.hpp>
 
 #include <cstddef>
@@ -88,8 +88,7 @@ class Events {
   /// `name` is used in reports; with `place` it tells these events from others that are made in
   /// another order on another rank. `rule` tells which task gets an event. **Caller**: main
   /// functions.
-  explicit Events(term::Scope& scope, std::string name = "events",
-                  MatchingRule rule = MatchingRule::paper,
+  explicit Events(Team& team, std::string name = "events", MatchingRule rule = MatchingRule::paper,
                   const std::source_location& place = std::source_location::current());
   ~Events();
   Events(const Events&) = delete;

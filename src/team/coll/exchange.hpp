@@ -2,7 +2,7 @@
 // Pieces of operations: sending them, and the operations that wait for them.
 
 #include <shoal/detail/team/coll/collectives.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/immutable.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/message.hpp>

@@ -20,7 +20,7 @@ std::vector<Rank> others(Rank root, int size) {
 }
 
 // This member in the tree of payloads of `root`.
-messaging::CastPlace cast_place(const messaging::TeamRanks& team, Rank root) {
+messaging::CastPlace cast_place(const TeamCore& team, Rank root) {
   const std::vector<Rank> members = others(root, team.size());
   const MulticastTree tree = messaging::resolve({}, members.size());
   const messaging::TreePlace place = messaging::place_in(tree, root, members, team.rank());

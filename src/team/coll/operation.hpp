@@ -8,7 +8,7 @@
 
 #include "team/coll/exchange.hpp"
 #include "team/payload_multicast.hpp"
-#include "team/scope_state.hpp"
+#include "team/team_state.hpp"
 
 #include <atomic>
 #include <coroutine>

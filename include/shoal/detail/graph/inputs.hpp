@@ -5,7 +5,7 @@
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/key.hpp>
 #include <shoal/message.hpp>
 
@@ -29,7 +29,7 @@ namespace shoal::graph {
                                     const std::string& wanted);
 [[noreturn]] void refuse_second_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_missing_input(const std::string& graph, const std::string& key, int slot);
-[[noreturn]] void refuse_graph_rank(const term::Scope& scope, const std::string& graph,
+[[noreturn]] void refuse_graph_rank(const TeamCore& scope, const std::string& graph,
                                     const std::string& task, std::int64_t rank);
 
 /// One input of all tasks of a graph, of type V.
@@ -83,7 +83,7 @@ class TypedInputs final : public Inputs<K> {
   using IsHere = Function<bool(const K& key)>;
 
   /// `place`: in the program, where it made the graph.
-  TypedInputs(term::Scope& scope, std::string graph, const std::source_location& place, F function,
+  TypedInputs(TeamCore& scope, std::string graph, const std::source_location& place, F function,
               Fulfill fulfill, IsHere is_here)
       : graph_(std::move(graph)),
         function_(std::move(function)),
@@ -123,16 +123,15 @@ class TypedInputs final : public Inputs<K> {
     (static_cast<const Slot<K, wire::Owner<Ws>>*>(slots_[I].get())->add_handlers(numbers), ...);
   }
   template <std::size_t... I>
-  void make_slots(term::Scope& scope, const std::source_location& place,
+  void make_slots(TeamCore& scope, const std::source_location& place,
                   std::index_sequence<I...> /*indices*/) {
     (make_slot<I, wire::Owner<Ws>>(scope, place), ...);
   }
   template <std::size_t I, class V>
-  void make_slot(term::Scope& scope, const std::source_location& place) {
+  void make_slot(TeamCore& scope, const std::source_location& place) {
     const std::string name = "task graph '" + graph_ + "': input " + std::to_string(I);
     slots_[I] = std::make_shared<Slot<K, V>>(
-        scope.channel(), name, place,
-        [this](const K& key, V value) { put<I>(key, std::move(value)); },
+        scope, name, place, [this](const K& key, V value) { put<I>(key, std::move(value)); },
         [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
   }
 

@@ -19,6 +19,8 @@
 
 namespace shoal {
 
+class Team;
+
 /// Error of lget() when there is no copy of the object.
 class CacheMiss : public Error {
  public:
@@ -43,6 +45,9 @@ struct CacheStatistics {
 };
 
 namespace memory {
+
+/// The barrier of a team.
+void barrier(Team& team);
 
 using Copy = std::shared_ptr<const void>;
 

@@ -3,7 +3,7 @@
 
 #include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/detail/sync/strand.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/rank.hpp>
 #include <shoal/transfer.hpp>
 
@@ -170,7 +170,7 @@ class Remote;
 
 class Core {
  public:
-  Core(term::Scope& scope, const GlobalMemoryOptions& options, const std::source_location& place);
+  Core(TeamCore& scope, const GlobalMemoryOptions& options, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -178,7 +178,7 @@ class Core {
   [[nodiscard]] std::uint32_t id() const { return id_; }
   [[nodiscard]] Rank rank() const { return Rank(rank_); }
   [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] term::Scope& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& scope() const { return scope_; }
 
   /// Returns the address of a range in this process, if the heap of its rank is in reach and was
   /// accessed before; else nullptr: see reach(). **Cost**: two loads and three comparisons.
@@ -260,7 +260,7 @@ class Core {
  private:
   friend class Remote;
   // All sizes are filled in.
-  Core(const GlobalMemoryOptions& options, term::Scope& scope, const std::source_location& place);
+  Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
   /// One comparison where the size is a small constant.
   [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
@@ -269,7 +269,7 @@ class Core {
   }
   [[noreturn]] void refuse_in_handler(const char* call) const;
 
-  term::Scope& scope_;
+  TeamCore& scope_;
   const int rank_;
   const int size_;
   const std::uint64_t heap_bytes_;

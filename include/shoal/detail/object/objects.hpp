@@ -61,7 +61,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   [[nodiscard]] Team& team() const { return team_; }
   [[nodiscard]] messaging::Channel& channel() const { return channel_; }
-  [[nodiscard]] term::Scope& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& scope() const { return scope_; }
 
   /// Called when the team has ended on this rank; representatives that are left may still be
   /// destroyed.
@@ -164,7 +164,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] bool is_crossed() const;
 
   Team& team_;
-  term::Scope& scope_;
+  TeamCore& scope_;
   messaging::Channel& channel_;
   const std::shared_ptr<Share> share_;
   std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'

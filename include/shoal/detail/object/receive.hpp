@@ -231,8 +231,8 @@ void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   const messaging::Message& message = batch.message();
   messaging::Channel& channel = *message.channel;
   Objects::of(channel).accept(
-      std::unique_ptr<Invocation>(new Together(message, channel.team().from_world(message.source),
-                                               std::move(run), fixed...)),
+      std::unique_ptr<Invocation>(
+          new Together(message, channel.from_world(message.source), std::move(run), fixed...)),
       nullptr);
 }
 
@@ -268,9 +268,9 @@ struct Receiver {
     messaging::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
       messaging::Channel& channel = *message.channel;
       Objects::of(channel).accept(
-          std::unique_ptr<Invocation>(
-              new One(Target::from(*message.prefix), channel.team().from_world(message.source),
-                      Reply{leads...}, typename One::Values(stored<Ws>(values)...))),
+          std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
+                                              channel.from_world(message.source), Reply{leads...},
+                                              typename One::Values(stored<Ws>(values)...))),
           &outside);
     });
   }

@@ -41,7 +41,7 @@ class IdleWorkers {
   }
   /// Wakes exactly this worker.
   void wake(WorkerId worker);
-  /// Makes a worker that finds no work call IdleListener::on_idle() (again).
+  /// Makes a worker that finds no work call Progress::on_idle() (again).
   void look_again();
   void request_stop();
   [[nodiscard]] bool stopping() const { return stopping_.load(std::memory_order_seq_cst); }

@@ -1,5 +1,5 @@
 #pragma once
-// Interfaces that a rank's workers call between tasks.
+// Interface that a rank's workers call between tasks.
 
 #include <shoal/rank.hpp>
 
@@ -7,7 +7,7 @@
 
 namespace shoal::sched {
 
-/// Message progress, driven by workers: implemented by the am layer.
+/// Progress of messages and of completion detection, driven by workers.
 class Progress {
  public:
   /// Handles what has arrived; true if there was something. Returns at once while another worker
@@ -22,6 +22,12 @@ class Progress {
   [[nodiscard]] virtual bool must_poll(WorkerId worker) const = 0;
   /// Bytes are moving, but only while workers poll: they had better not sleep.
   [[nodiscard]] virtual bool is_streaming() const { return false; }
+  /// Called when a worker of the rank runs out of work, after its last counts were made visible;
+  /// true if that gave rise to something.
+  virtual bool on_idle() = 0;
+  /// Lets the next poll() look at the teams of the rank: a task has left an error in its scope. Any
+  /// thread.
+  void ask_teams() { asks_teams_.store(true, std::memory_order_seq_cst); }
 
  protected:
   ~Progress() = default;
@@ -33,20 +39,14 @@ class Progress {
   void lower_arrived() {
     if (may_be_busy()) arrived_.exchange(false, std::memory_order_seq_cst);
   }
+  /// Whether poll() is to look at the teams. relaxed: workers poll again.
+  [[nodiscard]] bool asks_teams() const { return asks_teams_.load(std::memory_order_relaxed); }
+  /// Before a look at them. seq_cst: the look comes after it.
+  void lower_asks_teams() { asks_teams_.exchange(false, std::memory_order_seq_cst); }
 
  private:
   std::atomic<bool> arrived_{false};
-};
-
-/// Completion detection, driven by idle workers: implemented by the term layer.
-class IdleListener {
- public:
-  /// Called when a worker of the rank runs out of work, after its last counts were made visible;
-  /// true if that gave rise to something.
-  virtual bool on_idle() = 0;
-
- protected:
-  ~IdleListener() = default;
+  std::atomic<bool> asks_teams_{false};
 };
 
 }  // namespace shoal::sched

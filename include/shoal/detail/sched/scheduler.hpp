@@ -53,7 +53,6 @@ class Scheduler {
 
   // --- before the first step
   void set_progress(Progress& progress) { progress_ = &progress; }
-  void set_idle_listener(IdleListener& listener) { idle_listener_ = &listener; }
   /// Sets the scope that counts work without a task.
   void set_scope(TaskScope& scope) { scope_ = &scope; }
 
@@ -62,7 +61,6 @@ class Scheduler {
   [[nodiscard]] int worker_count() const { return options_.worker_count; }
   [[nodiscard]] env::Env& env() const { return env_; }
   [[nodiscard]] Progress& progress() const { return *progress_; }
-  [[nodiscard]] IdleListener* idle_listener() const { return idle_listener_; }
   [[nodiscard]] TaskScope& scope() const { return *scope_; }
   /// Returns the limit of memory-bound tasks; nullptr if there is none.
   [[nodiscard]] MemoryBoundLimit* memory_bound_limit() const { return memory_bound_; }
@@ -84,6 +82,9 @@ class Scheduler {
   /// Returns the slot in which the caller counts: the calling worker's index, or the slot of other
   /// threads.
   [[nodiscard]] int count_slot() const;
+  /// Leaves an error for the team of `scope`, see TaskScope::leave_error(). The calling worker
+  /// polls before it runs another task, and so takes it up.
+  void leave_error(TaskScope& scope, std::string task_name, std::exception_ptr error);
   // See IdleWorkers.
   void wake_one(int preferred = Task::kAnyWorker) { idle_workers_.wake_one(preferred); }
   void look_again() { idle_workers_.look_again(); }
@@ -106,7 +107,6 @@ class Scheduler {
   env::Env& env_;
   const SchedulerOptions options_;
   Progress* progress_ = nullptr;
-  IdleListener* idle_listener_ = nullptr;
   TaskScope* scope_ = nullptr;
   MemoryBoundLimit* const memory_bound_;
   IdleWorkers idle_workers_;

@@ -3,12 +3,15 @@
 
 #include <shoal/detail/sched/work_counts.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
 #include <bit>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +22,7 @@ class TaskGroup;
 
 namespace shoal::sched {
 
+class Scheduler;
 class Task;
 class TaskScope;
 
@@ -89,7 +93,8 @@ class Task : public sync::Pooled, public TaskPlacement {
   /// Writes the task's key, by which traces tell it from others of its plain name; returns how many
   /// characters. 0: it has none.
   virtual std::size_t write_key(std::span<char> /*text*/) const noexcept { return 0; }
-  /// It is about to be parked for long.
+  /// It is about to be parked for long; the main function, in a wait that only other tasks end, and
+  /// also before it polls for that.
   virtual void before_parking() {}
 
   TaskScope* scope = nullptr;  // counts it; nullptr: is_main()
@@ -130,14 +135,21 @@ class Task : public sync::Pooled, public TaskPlacement {
   std::unique_ptr<TaskLocal, TaskLocal::End> local_;
 };
 
-/// A set of ranks whose tasks and messages are counted together; this is one rank's share.
+/// The error of a task, with the task's name.
+struct LeftError {
+  std::string task_name;
+  std::exception_ptr error;
+};
+
+/// A set of ranks whose tasks and messages are counted together; this is one rank's share. The
+/// scheduler counts here, and leaves here what the team takes up when it looks: the first error of
+/// a task, and that the main function or a thread waits. It calls nothing of the team.
 class TaskScope {
  public:
   using Totals = WorkCounts::Totals;
 
   /// `outer`: the scope that this one is nested in; it lives longer.
-  explicit TaskScope(int worker_count, TaskScope* outer = nullptr);
-  virtual ~TaskScope();
+  TaskScope(Rank rank, int worker_count, TaskScope* outer = nullptr);
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
@@ -165,44 +177,81 @@ class TaskScope {
     return scope != nullptr;
   }
 
+  // --- failure. Any thread.
+
   /// True once the scope has failed: its tasks are dropped instead of run.
   [[nodiscard]] bool failed() const {
-    return failed_.load(std::memory_order_acquire);  // pairs with the release in mark_failed()
+    return failed_.load(std::memory_order_acquire);  // pairs with the release of those that set it
   }
-  /// "the world", "team 'x'".
-  [[nodiscard]] virtual std::string describe() const { return "the world"; }
-  /// A task or handler of this rank threw.
-  virtual void fail(const std::string& task_name, const std::exception_ptr& error) = 0;
+  /// Leaves the error of a task, by which the scope fails, unless it has failed. Before the task
+  /// counts as finished; see Scheduler::leave_error().
+  void leave_error(std::string task_name, std::exception_ptr error) noexcept;
+  /// Returns the error that was left, if there was one.
+  [[nodiscard]] std::optional<LeftError> left_error() const;
+  /// Returns whether the caller is to take up the error that was left: true for one caller, which
+  /// then calls end_taking_error().
+  [[nodiscard]] bool begin_taking_error();
+  void end_taking_error();
+  /// Number of errors left in the scopes of this rank that were not taken up. Read after the
+  /// counts: a task that counts as finished has left its error before.
+  [[nodiscard]] int left_errors() const {
+    return outermost_.left_errors_.load(std::memory_order_acquire);
+  }
   /// The failure as its waiters get it; nullptr without one.
-  [[nodiscard]] virtual std::exception_ptr failure_error() const { return nullptr; }
-  /// Gives the failure of the scope to the promises that it owes. Called as well when a promise is
-  /// made after the failure.
-  virtual void give_up_promises() {}
+  [[nodiscard]] std::exception_ptr failure_error() const;
+  /// Marks the scope as failed, with the failure that its waiters get from now on.
+  void mark_failed(std::exception_ptr failure);
 
-  /// A task or handler of this scope sends a message that counts outside of it. Returns the id
-  /// under which its handling is acknowledged; 0: the scope does not wait for that. Any thread.
-  virtual std::uint64_t begin_message_outside() { return 0; }
+  // --- waits of the main function in wait_for(), which is not counted as a task. Any thread, in
+  // any order: it may be woken before it is known to be parked.
 
-  // The main function waits in wait_for() like a task. It is not counted, so the scope is notified,
-  // by any thread and in any order.
-  virtual void main_parks() {}
-  /// It is about to poll, and waits only if that does not help.
-  virtual void main_polls() {}
-  virtual void main_goes_on() {}
-  // A thread of the program, whose Hold counts as its task, waits in wait_for(); see HeldThread.
-  virtual void thread_parks() {}
+  void main_parks() {
+    main_parks_.fetch_add(1, std::memory_order_release);
+    main_waits_.fetch_add(1, std::memory_order_release);
+  }
+  /// Before the task that wakes it counts as finished.
+  void main_goes_on() { main_waits_.fetch_sub(1, std::memory_order_release); }
+  [[nodiscard]] bool is_main_parked() const {
+    return main_waits_.load(std::memory_order_acquire) > 0;
+  }
+  /// Number of its waits so far. Read after is_main_parked().
+  [[nodiscard]] std::uint64_t main_parks_so_far() const {
+    return main_parks_.load(std::memory_order_acquire);
+  }
+  /// Sets the error that the main function throws, whose wait is cancelled next.
+  void set_main_error(std::exception_ptr error);
+  /// Throws that error.
+  [[noreturn]] void throw_to_main() const;
+
+  // --- threads of the program, whose Hold counts as a task, except in wait_for(); see HeldThread
+
+  void thread_parks(Scheduler& scheduler);
   /// Called by its waker.
-  virtual void thread_goes_on() {}
-  /// Throws the error of a main function whose wait_for() was cancelled.
-  [[noreturn]] virtual void throw_to_main();
-
- protected:
-  void mark_failed() { failed_.store(true, std::memory_order_release); }
+  void thread_goes_on(Scheduler& scheduler);
+  /// Number of Holds that count. Raised after each counts as a created task, so it may be too
+  /// small.
+  [[nodiscard]] int holds() const { return holds_.load(std::memory_order_acquire); }
+  /// Returns when threads that count as finished have done with the scheduler.
+  void await_parking_threads() const { const sync::Lock lock(holds_mutex_); }
 
  private:
+  enum class Left : std::uint8_t { nothing, error, taken };
+
   TaskScope* const outer_;
+  TaskScope& outermost_;
+  const Rank rank_;
   std::atomic<std::uint64_t> parked_tasks_{0};
   std::atomic<bool> failed_{false};
+  std::atomic<Left> left_{Left::nothing};
+  std::atomic<int> left_errors_{0};  // of all scopes of the rank: the outermost one's
+  mutable sync::Mutex failure_mutex_;
+  LeftError left_error_ SHOAL_GUARDED_BY(failure_mutex_);
+  std::exception_ptr failure_ SHOAL_GUARDED_BY(failure_mutex_);     // as the team has recorded it
+  std::exception_ptr main_error_ SHOAL_GUARDED_BY(failure_mutex_);  // see set_main_error()
+  std::atomic<std::uint64_t> main_parks_{0};
+  std::atomic<int> main_waits_{0};
+  std::atomic<int> holds_{0};
+  mutable sync::Mutex holds_mutex_;
 };
 
 }  // namespace shoal::sched

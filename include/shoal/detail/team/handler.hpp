@@ -8,6 +8,7 @@
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/message_context.hpp>
 #include <shoal/rank.hpp>
 
@@ -48,8 +49,6 @@ struct AmOptions {
 };
 
 namespace messaging {
-
-class Channel;
 
 /// Options of the handlers of models.
 inline AmOptions model_options(std::string name) {

@@ -5,6 +5,7 @@
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/numbered_table.hpp>
+#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/future.hpp>
 
 #include <cstdint>
@@ -13,8 +14,6 @@
 #include <vector>
 
 namespace shoal::messaging {
-
-class Channel;
 
 /// Table of the promises of one rank that other ranks may fulfil. If the team in which a promise
 /// was published fails, the promise gets that failure. **Caller**: any thread.

@@ -3,7 +3,7 @@
 
 #include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/base/number.hpp>
-#include <shoal/detail/team/channel.hpp>
+#include <shoal/detail/team/core.hpp>
 
 #include <cstddef>
 #include <memory>

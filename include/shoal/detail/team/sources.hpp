@@ -2,6 +2,7 @@
 // Things of a scope that may be left waiting.
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/team/core_fwd.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -9,9 +10,11 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::term {
+namespace shoal {
+class Team;
+}
 
-class Scope;
+namespace shoal::term {
 
 /// Function that fails a promise with the error of its scope.
 using GivenUp = Function<void(const std::exception_ptr&)>;
@@ -47,45 +50,33 @@ class Unsatisfied {
 /// Throws CheckError: `what` was used after its run() has returned.
 [[noreturn]] void refuse_after_run(const std::string& what);
 
-/// A team that one rank has made, on one member.
-class SharedTeam {
- public:
-  /// Returns a line of a report on a team that has not ended: its name, and how it ends.
-  [[nodiscard]] virtual std::string describe() const = 0;
-  /// Called when the rank has ended, after an error that named the team: destroys its remaining
-  /// parts.
-  virtual void rank_ended() = 0;
-
- protected:
-  ~SharedTeam() = default;
-};
-
-/// Sources of what waits in a scope on one rank. Guarded by the lock of the scope.
+/// Sources of what waits in a team on one rank, and the teams that launch_team() has made of it
+/// there. Guarded by the lock of the team.
 class Sources {
  public:
   void add(Unsatisfied& source) { sources_.push_back(&source); }
   void remove(Unsatisfied& source) { std::erase(sources_, &source); }
-  void add(SharedTeam& team) { teams_.push_back(&team); }
-  void remove(SharedTeam& team) { std::erase(teams_, &team); }
+  void add(Team& launched) { teams_.push_back(&launched); }
+  void remove(Team& launched) { std::erase(teams_, &launched); }
 
   [[nodiscard]] bool empty() const { return sources_.empty(); }
-  /// Returns the number of things that wait, without the shared teams, for which only the end of
-  /// the scope waits.
+  /// Returns the number of things that wait, without the launched teams, for which only the end of
+  /// the team waits.
   [[nodiscard]] std::uint64_t count() const;
-  [[nodiscard]] std::uint64_t shared_team_count() const { return teams_.size(); }
-  /// Lines about waiting things; about shared teams as well, if their end is waited for.
-  void describe(bool with_shared_teams, std::vector<std::string>& lines) const;
+  [[nodiscard]] std::uint64_t launched_team_count() const { return teams_.size(); }
+  /// Lines about waiting things; about launched teams as well, if their end is waited for.
+  void describe(bool with_launched_teams, std::vector<std::string>& lines) const;
   void tell_of_rest() const;
   /// Called when the run has ended. Returns whether a source belongs to the program, and will end
   /// later.
   [[nodiscard]] bool tell_of_end() const;
   void give_up(const Scope& failed, std::vector<GivenUp>& promises) const;
-  /// Removes the shared teams and returns them.
-  [[nodiscard]] std::vector<SharedTeam*> take_shared_teams() { return std::exchange(teams_, {}); }
+  /// Removes the launched teams and returns them.
+  [[nodiscard]] std::vector<Team*> take_launched_teams() { return std::exchange(teams_, {}); }
 
  private:
   std::vector<Unsatisfied*> sources_;
-  std::vector<SharedTeam*> teams_;
+  std::vector<Team*> teams_;
 };
 
 }  // namespace shoal::term

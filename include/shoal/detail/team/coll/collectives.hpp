@@ -3,7 +3,7 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/team/coll/block.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/rank.hpp>
 
 #include <cstddef>

@@ -1,28 +1,28 @@
-#include "team/scope_reports.hpp"
+#include "team/reports.hpp"
 
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/team/sources.hpp>
 #include <shoal/error.hpp>
+#include <shoal/team.hpp>
 
 #include <fmt/format.h>
 #include <utility>
 
+#include "team/completion.hpp"
 #include "team/messenger.hpp"
-#include "team/scope_completion.hpp"
-#include "team/scope_tree.hpp"
-#include "team/scope_waiting.hpp"
+#include "team/nested_teams.hpp"
 #include "team/unexpected_messages.hpp"
+#include "team/waiting.hpp"
 
 namespace shoal::term {
 
 namespace {
 
 /// The lines of all sources about what waits on this rank.
-/// `stuck`: about shared teams too, as another member may wait for their end.
-std::vector<std::string> describe_waiting(const ScopeCore& scope, bool stuck)
+/// `stuck`: about launched teams too, as another member may wait for their end.
+std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
     SHOAL_REQUIRES(scope.mutex) {
-  std::vector<std::string> lines =
-      scope.messenger().backlog().describe(scope.channel().team().id());
+  std::vector<std::string> lines = scope.messenger().backlog().describe(scope.team.id());
   if (scope.is_world()) {
     for (std::string& line : scope.scheduler().waiting().describe()) {
       lines.push_back(std::move(line));
@@ -35,16 +35,15 @@ std::vector<std::string> describe_waiting(const ScopeCore& scope, bool stuck)
   if (!scope.is_world()) {
     for (std::string& line : lines) line = fmt::format("{}: {}", scope.describe(), line);
   }
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     const sync::Lock lock(inner->mutex);
     for (std::string& line : describe_waiting(*inner, stuck)) lines.push_back(std::move(line));
   }
   return lines;
 }
 
-void add_team_states(const ScopeCore& scope, std::vector<TeamState>& states) {
-  const messaging::Channel& channel = scope.channel();
-  TeamState state{scope.describe(),  channel.team().rank(), channel.team().size(), "", 0,
+void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
+  TeamState state{scope.describe(),  scope.team.rank(), scope.team.size(), "", 0,
                   all_totals(scope), scope.has_failed()};
   {
     const sync::Lock lock(scope.mutex);
@@ -57,18 +56,18 @@ void add_team_states(const ScopeCore& scope, std::vector<TeamState>& states) {
     }
   }
   states.push_back(std::move(state));
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) add_team_states(*inner, states);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) add_team_states(*inner, states);
 }
 
 }  // namespace
 
-ScopeState state_of(const ScopeCore& scope) {
+ScopeState state_of(const CoreState& scope) {
   ScopeState state;
   state.held = all_held(scope);
-  state.holds = scope.holds.count.load(std::memory_order_relaxed);
+  state.holds = scope.team.holds();
   const sync::Lock lock(scope.mutex);
   state.totals = all_totals(scope);
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     add_team_states(*inner, state.teams);
   }
   if (scope.member.stands()) {
@@ -82,7 +81,7 @@ ScopeState state_of(const ScopeCore& scope) {
   return state;
 }
 
-std::vector<std::string> describe_stuck(const ScopeCore& scope) {
+std::vector<std::string> describe_stuck(const CoreState& scope) {
   std::vector<std::string> lines;
   const MemberWait& member = scope.member;
   if (member.stands() && !member.standing().is_wait()) {
@@ -100,7 +99,7 @@ std::uint64_t Sources::count() const {
   return count;
 }
 
-void Sources::describe(bool with_shared_teams, std::vector<std::string>& lines) const {
+void Sources::describe(bool with_launched_teams, std::vector<std::string>& lines) const {
   for (const Unsatisfied* source : sources_) {
     try {  // names are made by code of the program
       for (std::string& line : source->describe_unsatisfied()) lines.push_back(std::move(line));
@@ -109,10 +108,8 @@ void Sources::describe(bool with_shared_teams, std::vector<std::string>& lines) 
                                   shoal::describe(std::current_exception())));
     }
   }
-  if (!with_shared_teams) return;
-  for (const SharedTeam* team : teams_) {
-    lines.push_back(team->describe());
-  }
+  if (!with_launched_teams) return;
+  for (const Team* team : teams_) lines.push_back(team->describe_not_ended());
 }
 
 void Sources::tell_of_rest() const {
@@ -139,21 +136,20 @@ void Sources::give_up(const Scope& failed, std::vector<GivenUp>& promises) const
 namespace {
 
 // Without what is guarded.
-StuckTeam stuck_team(const ScopeCore& scope) {
-  const messaging::Channel& channel = scope.channel();
+StuckTeam stuck_team(const CoreState& scope) {
   StuckTeam here;
-  here.team = channel.team().id();
-  here.outer = scope.is_world() ? 0 : scope.outer->channel().team().id();
+  here.team = scope.team.id();
+  here.outer = scope.is_world() ? 0 : scope.outer->team.id();
   here.number = scope.number;
   here.made = scope.nested_numbers;
-  here.size = static_cast<std::uint64_t>(channel.team().size());
+  here.size = static_cast<std::uint64_t>(scope.team.size());
   here.first = scope.first.value();
   here.rank = scope.messenger().rank().value();
   return here;
 }
 
 // One that has failed completes whatever waits in it.
-void add_stuck_teams(const ScopeCore& scope, std::vector<StuckTeam>& teams) {
+void add_stuck_teams(const CoreState& scope, std::vector<StuckTeam>& teams) {
   StuckTeam here = stuck_team(scope);
   {
     const sync::Lock lock(scope.mutex);
@@ -164,18 +160,18 @@ void add_stuck_teams(const ScopeCore& scope, std::vector<StuckTeam>& teams) {
     here.count = failed ? (is_parked(scope) ? 0 : 1) : count_unsatisfied(scope) + all_held(scope);
   }
   teams.push_back(here);
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) add_stuck_teams(*inner, teams);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) add_stuck_teams(*inner, teams);
 }
 
 // Nested scopes may be about to complete: then nothing is stuck. If one of them does so while the
 // parts are gathered, either all parts show that it waits for nothing, or a later one shows that
 // something has changed since the snapshot (docs/design/teams.md). So the teams are looked at
 // before the snapshot: one that completes in between makes that another one.
-StuckPart stuck_part_here(ScopeCore& world) SHOAL_REQUIRES(world.mutex) {
+StuckPart stuck_part_here(CoreState& world) SHOAL_REQUIRES(world.mutex) {
   StuckPart part;
   part.tasks_parked = world.scheduler().waiting().count() > 0;
   part.teams.push_back(stuck_team(world));
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(world)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(world)) {
     add_stuck_teams(*inner, part.teams);
   }
   part.changed = take_snapshot(world) != world.detector.confirmed();
@@ -188,18 +184,18 @@ StuckPart stuck_part_here(ScopeCore& world) SHOAL_REQUIRES(world.mutex) {
 
 }  // namespace
 
-void begin_stuck_report(ScopeCore& world) {
+void begin_stuck_report(CoreState& world) {
   StuckPart part = stuck_part_here(world);
   world.stuck.begin(world.children.size() + 1, part.tasks_parked);
   add_stuck_part(world, std::move(part));
 }
 
-void add_stuck_part(ScopeCore& world, StuckPart part) {
+void add_stuck_part(CoreState& world, StuckPart part) {
   if (!world.stuck.add(std::move(part))) return;
   const StuckPart& sum = world.stuck.sum();
   if (!world.tree.is_root()) {
-    send_control(world.channel(), world.control.stuck_part, world.tree.parent(), sum.lines,
-                 sum.teams, sum.left_out, sum.tasks_parked, sum.changed);
+    send_control(world.team, world.control.stuck_part, world.tree.parent(), sum.lines, sum.teams,
+                 sum.left_out, sum.tasks_parked, sum.changed);
     return;
   }
   // All ranks look again, in the epoch that has begun.
@@ -210,16 +206,15 @@ void add_stuck_part(ScopeCore& world, StuckPart part) {
 
 // Parked tasks may use objects on their main function's stack. They end first, with their scope;
 // then all main functions get this error, the same on every rank.
-void on_verdict(ScopeCore& world, const std::string& text, bool tasks_parked) {
+void on_verdict(CoreState& world, const std::string& text, bool tasks_parked) {
   for (const Rank child : world.children) {
-    send_control(world.channel(), world.control.verdict, child, text, tasks_parked);
+    send_control(world.team, world.control.verdict, child, text, tasks_parked);
   }
   world.failure.set_stuck(text, tasks_parked);
   if (!tasks_parked) return finish_park(world, Outcome::stuck);
   if (!world.stuck.were_tasks_parked_here()) return;
-  Scope& facade = world.facade;
-  world.scheduler().submit(sched::make_function_task(facade, "end", [&facade, text] {
-    facade.fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
+  world.scheduler().submit(sched::make_function_task(world.team, "end", [&team = world.team, text] {
+    team.fail("the tasks that wait", std::make_exception_ptr(StuckError(text)));
   }));
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// State of a scope on one rank. Each job of the scope is a file of functions over it.
+// State of the core of a team on one rank. Each job of it is a file of functions over the state.
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/scope.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/sources.hpp>
 
 #include "team/control_message.hpp"
@@ -28,10 +28,10 @@ using Totals = sched::TaskScope::Totals;
 /// Scopes of all teams of one rank. Its lock guards the lists of nested scopes of all of them.
 struct TeamDirectory {
   /// Control message for a team that does not exist on this rank yet.
-  using EarlyControl = Function<void(const std::shared_ptr<ScopeCore>&)>;
+  using EarlyControl = Function<void(const std::shared_ptr<CoreState>&)>;
 
   mutable sync::Mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<ScopeCore>> scopes SHOAL_GUARDED_BY(mutex);  // by id
+  std::map<std::uint64_t, std::shared_ptr<CoreState>> scopes SHOAL_GUARDED_BY(mutex);  // by id
   std::map<std::uint64_t, std::vector<EarlyControl>> early SHOAL_GUARDED_BY(mutex);
   std::atomic<bool> had_nested{false};  // there were some, to any depth
   std::atomic<std::uint64_t> own_numbers{0};
@@ -40,37 +40,27 @@ struct TeamDirectory {
   std::atomic<int> wakes_due{0};
 };
 
-/// Number of Holds. Raised after each counts as a created task, so it may be too small; lowered
-/// under the lock of the scope. The release pairs with the acquire of the snapshot.
-struct HoldCount {
-  std::atomic<int> count{0};
-  bool is_ignored = false;  // guarded by the lock of the scope
-};
-
-/// State of a scope. Lock order: its own lock before that of the directory, and the lock of an
-/// outer scope before those of nested ones.
-struct ScopeCore {
+/// State of the core of a team. Lock order: its own lock before that of the directory, and the lock
+/// of an outer team before those of nested ones.
+struct CoreState {
   /// `outer`: nullptr for the world's.
-  ScopeCore(Scope& facade, ScopeCore* outer, std::string name, std::uint64_t number);
-  ~ScopeCore();
-  ScopeCore(const ScopeCore&) = delete;
-  ScopeCore& operator=(const ScopeCore&) = delete;
-  /// State of the scope that a task or channel refers to.
-  static ScopeCore& of(sched::TaskScope& scope) { return *static_cast<Scope&>(scope).core_; }
+  CoreState(TeamCore& team, CoreState* outer, std::string name, std::uint64_t number);
+  ~CoreState();
+  CoreState(const CoreState&) = delete;
+  CoreState& operator=(const CoreState&) = delete;
+  static CoreState& of(TeamCore& team) { return *team.state_; }
 
   [[nodiscard]] bool is_world() const { return outer == nullptr; }
-  [[nodiscard]] bool has_failed() const { return facade.failed(); }
-  void mark_failed() const { facade.mark_failed(); }
-  [[nodiscard]] messaging::Messenger& messenger() const { return facade.messenger_; }
-  [[nodiscard]] messaging::Channel& channel() const { return facade.channel_; }
-  [[nodiscard]] sched::Scheduler& scheduler() const { return facade.scheduler(); }
+  [[nodiscard]] bool has_failed() const { return team.failed(); }
+  [[nodiscard]] messaging::Messenger& messenger() const { return team.messenger(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return team.scheduler(); }
   [[nodiscard]] std::string describe() const;
 
-  Scope& facade;
-  ScopeCore* const outer;
-  ScopeCore& world;  // the outermost one
+  TeamCore& team;
+  CoreState* const outer;
+  CoreState& world;  // the outermost one
   const std::string name;
-  const std::uint64_t number;  // see Scope::nest()
+  const std::uint64_t number;  // see TeamIdentity
   const Rank first;            // of the members, in the world
   const Tree tree;
   const std::vector<Rank> children;
@@ -84,12 +74,13 @@ struct ScopeCore {
   MemberWait member SHOAL_GUARDED_BY(mutex){looks_parked};
   Sources sources SHOAL_GUARDED_BY(mutex);
   FailureRecord failure SHOAL_GUARDED_BY(mutex);
-  StuckReport stuck SHOAL_GUARDED_BY(mutex);  // the world's
+  bool spreads_left SHOAL_GUARDED_BY(mutex) = false;  // the failure is one that a task has left
+  StuckReport stuck SHOAL_GUARDED_BY(mutex);          // the world's
   const std::unique_ptr<DetectorHost> detector_host;
   Detector detector SHOAL_GUARDED_BY(mutex);
   Snapshot last_snapshot SHOAL_GUARDED_BY(mutex);
   std::atomic<bool> all_final{false};  // complete for good; written under the lock
-  HoldCount holds;
+  bool ignores_holds SHOAL_GUARDED_BY(mutex) = false;
   OutsideMessages outside;
   std::atomic<bool> run_has_ended{false};  // of the world's
   std::atomic<bool> failure_told{false};   // to the main function or another member
@@ -102,7 +93,7 @@ struct ScopeCore {
   // Teams. The lock of the directory guards the next two.
   const std::unique_ptr<TeamDirectory> own_directory;  // the world's
   TeamDirectory& teams;
-  std::vector<std::shared_ptr<ScopeCore>> nested;
+  std::vector<std::shared_ptr<CoreState>> nested;
   Totals left_behind;  // of nested ones that have ended
   // Size of `nested`, written under that lock. Without it a hint: a scope that a task makes shows
   // before the task ends.
@@ -119,7 +110,7 @@ struct ScopeCore {
   std::atomic<bool> drains{false};                              // there are some
   std::vector<Rank> asking SHOAL_GUARDED_BY(mutex);             // see on_ask()
   std::atomic<bool> abandoned{false};  // the outer scope has failed, and completed
-  std::unique_ptr<ScopeOwner> owner SHOAL_GUARDED_BY(mutex);
+  std::unique_ptr<Team> handle SHOAL_GUARDED_BY(mutex);  // of one that was released without end()
 };
 
 }  // namespace shoal::term

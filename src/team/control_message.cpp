@@ -1,12 +1,12 @@
 // Control messages of scopes: their handlers, on the rank where they arrive.
 
+#include "team/completion.hpp"
+#include "team/failure.hpp"
 #include "team/messenger.hpp"
-#include "team/scope_completion.hpp"
-#include "team/scope_failure.hpp"
-#include "team/scope_reports.hpp"
-#include "team/scope_tree.hpp"
-#include "team/scope_waiting.hpp"
+#include "team/nested_teams.hpp"
+#include "team/reports.hpp"
 #include "team/unexpected_messages.hpp"
+#include "team/waiting.hpp"
 
 #include <memory>
 #include <string>
@@ -20,8 +20,8 @@ namespace {
 using messaging::Message;
 using messaging::StaticHandler;
 
-ScopeCore& world_of(const Message& message) {
-  return ScopeCore::of(message.channel->messenger().world().scope());
+CoreState& world_of(const Message& message) {
+  return CoreState::of(message.channel->messenger().world());
 }
 
 /// Calls f(scope, source, values...); the message is kept if its team does not exist here yet.
@@ -29,34 +29,34 @@ template <class... Ts, class F>
 void receive(const Message& message, F f) {
   auto all = decode<std::uint64_t, Ts...>(message.arguments);
   const Rank source = message.source;
-  const auto handle = [source, f](const std::shared_ptr<ScopeCore>& scope, auto& values) {
-    const Rank member = scope->channel().team().from_world(source);
+  const auto handle = [source, f](const std::shared_ptr<CoreState>& scope, auto& values) {
+    const Rank member = scope->team.from_world(source);
     std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, values);
     wake_waiter(*scope);
   };
   const auto scope = find_or_keep(world_of(message), std::get<0>(all), [&] {
     return TeamDirectory::EarlyControl(
-        [handle, all](const std::shared_ptr<ScopeCore>& later) mutable { handle(later, all); });
+        [handle, all](const std::shared_ptr<CoreState>& later) mutable { handle(later, all); });
   });
   if (scope != nullptr) handle(scope, all);
 }
 
 void on_report(void*, const Message& message) {
-  receive<Report>(message, [](ScopeCore& scope, Rank source, const Report& report) {
+  receive<Report>(message, [](CoreState& scope, Rank source, const Report& report) {
     const sync::Lock lock(scope.mutex);
     scope.detector.on_report(source, report);
   });
 }
 
 void on_request(void*, const Message& message) {
-  receive<Request>(message, [](ScopeCore& scope, Rank, const Request& request) {
+  receive<Request>(message, [](CoreState& scope, Rank, const Request& request) {
     const sync::Lock lock(scope.mutex);
     scope.detector.on_request(request);
   });
 }
 
 void on_confirmation(void*, const Message& message) {
-  receive<Confirmation>(message, [](ScopeCore& scope, Rank, const Confirmation& confirmation) {
+  receive<Confirmation>(message, [](CoreState& scope, Rank, const Confirmation& confirmation) {
     const sync::Lock lock(scope.mutex);
     scope.detector.on_confirmation(confirmation);
   });
@@ -64,7 +64,7 @@ void on_confirmation(void*, const Message& message) {
 
 void on_done(void*, const Message& message) {
   receive<std::uint64_t, bool>(
-      message, [](ScopeCore& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
+      message, [](CoreState& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
         const sync::Lock lock(scope.mutex);
         on_done(scope, unsatisfied, all_final);
       });
@@ -72,19 +72,19 @@ void on_done(void*, const Message& message) {
 
 void on_failure_up(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+      message, [](CoreState& scope, Rank, int rank, const std::string& name,
                   const std::string& text) { on_failure_up(scope, Rank(rank), name, text); });
 }
 
 void on_failure_down(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](ScopeCore& scope, Rank, int rank, const std::string& name,
+      message, [](CoreState& scope, Rank, int rank, const std::string& name,
                   const std::string& text) { on_failure_down(scope, Rank(rank), name, text); });
 }
 
 void on_stuck_part(void*, const Message& message) {
   receive<std::vector<StuckLine>, std::vector<StuckTeam>, std::uint64_t, bool,
-          bool>(message, [](ScopeCore& scope, Rank, std::vector<StuckLine>& lines,
+          bool>(message, [](CoreState& scope, Rank, std::vector<StuckLine>& lines,
                             std::vector<StuckTeam>& teams, std::uint64_t left_out,
                             bool tasks_parked, bool changed) {
     const sync::Lock lock(scope.mutex);
@@ -94,7 +94,7 @@ void on_stuck_part(void*, const Message& message) {
 
 void on_verdict(void*, const Message& message) {
   receive<std::string, bool>(
-      message, [](ScopeCore& scope, Rank, const std::string& text, bool tasks_parked) {
+      message, [](CoreState& scope, Rank, const std::string& text, bool tasks_parked) {
         const sync::Lock lock(scope.mutex);
         on_verdict(scope, text, tasks_parked);
       });
@@ -118,7 +118,7 @@ void on_answer(void*, const Message& message) {
 void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
   if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
-    scope->facade.counts.messages_processed(scope->scheduler().count_slot(), count);
+    scope->team.counts.messages_processed(scope->scheduler().count_slot(), count);
   }
 }
 
@@ -151,6 +151,14 @@ StaticHandler acknowledged{"shoal::acknowledged", 12, kInlined, kEach<&on_acknow
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
+
+void ask_about(TeamCore& world, std::uint64_t team, Rank source) {
+  send_about(world.messenger(), control_handlers().ask, source, team);
+}
+
+void acknowledge(TeamCore& world, Rank sender, std::uint64_t team, std::uint64_t count) {
+  send_counted(world, control_handlers().acknowledged, sender, team, count);
+}
 
 const ControlHandlers& control_handlers() {
   static const ControlHandlers all{report,     request,      confirmation, done,

@@ -1,9 +1,10 @@
-#include "team/scope_completion.hpp"
+#include "team/completion.hpp"
+#include "team/failure.hpp"
 #include "team/messenger.hpp"
-#include "team/scope_reports.hpp"
-#include "team/scope_tree.hpp"
-#include "team/scope_waiting.hpp"
+#include "team/nested_teams.hpp"
+#include "team/reports.hpp"
 #include "team/unexpected_messages.hpp"
+#include "team/waiting.hpp"
 
 namespace shoal::term {
 
@@ -11,26 +12,26 @@ namespace shoal::term {
 
 namespace {
 
-void add_ended_and_left(const ScopeCore& scope, Totals& sum) {
+void add_ended_and_left(const CoreState& scope, Totals& sum) {
   sum.created += scope.left_behind.created;
   sum.finished += scope.left_behind.finished;
   sum.queued += scope.left_behind.queued;
   sum.processed += scope.left_behind.processed;
-  scope.facade.counts.add_ended(sum);
+  scope.team.counts.add_ended(sum);
 }
 
-void add_begun(const ScopeCore& scope, Totals& sum) { scope.facade.counts.add_begun(sum); }
+void add_begun(const CoreState& scope, Totals& sum) { scope.team.counts.add_begun(sum); }
 
 template <class Add>
-void add_all(const ScopeCore& scope, Totals& sum, Add add) {
+void add_all(const CoreState& scope, Totals& sum, Add add) {
   add(scope, sum);
-  for (const std::shared_ptr<ScopeCore>& inner : scope.nested) add_all(*inner, sum, add);
+  for (const std::shared_ptr<CoreState>& inner : scope.nested) add_all(*inner, sum, add);
 }
 
 }  // namespace
 
-Totals all_totals(const ScopeCore& scope) {
-  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return scope.facade.counts.totals();
+Totals all_totals(const CoreState& scope) {
+  if (!scope.teams.had_nested.load(std::memory_order_acquire)) return scope.team.counts.totals();
   Totals sum;
   const sync::Lock lock(scope.teams.mutex);
   add_all(scope, sum, add_ended_and_left);
@@ -38,16 +39,16 @@ Totals all_totals(const ScopeCore& scope) {
   return sum;
 }
 
-bool is_at_rest_here(const ScopeCore& scope) {
+bool is_at_rest_here(const CoreState& scope) {
   const Totals totals = all_totals(scope);
   return totals.created == totals.finished;
 }
 
-std::uint64_t all_held(const ScopeCore& scope) {
+std::uint64_t all_held(const CoreState& scope) {
   const messaging::Backlog& backlog = scope.messenger().backlog();
   if (scope.is_world() || backlog.count() == 0) return backlog.count();
-  std::uint64_t held = backlog.count_of(scope.channel().team().id());
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) held += all_held(*inner);
+  std::uint64_t held = backlog.count_of(scope.team.id());
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) held += all_held(*inner);
   return held;
 }
 
@@ -55,25 +56,25 @@ std::uint64_t all_held(const ScopeCore& scope) {
 
 namespace {
 
-std::uint64_t add_acknowledged(const ScopeCore& scope) {
+std::uint64_t add_acknowledged(const CoreState& scope) {
   std::uint64_t count = scope.outside.acknowledged();
-  for (const std::shared_ptr<ScopeCore>& inner : scope.nested) count += add_acknowledged(*inner);
+  for (const std::shared_ptr<CoreState>& inner : scope.nested) count += add_acknowledged(*inner);
   return count;
 }
 
 // Messages of the scope to others, and of nested ones, that were acknowledged. The world counts
 // acknowledgements as messages. The count only grows: those of ended teams stay in it.
-std::uint64_t all_acknowledged(const ScopeCore& scope) {
+std::uint64_t all_acknowledged(const CoreState& scope) {
   if (scope.is_world()) return 0;
   const sync::Lock lock(scope.teams.mutex);
   return add_acknowledged(scope);
 }
 
-std::uint64_t count_sources(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
+std::uint64_t count_sources(const CoreState& scope) SHOAL_REQUIRES(scope.mutex) {
   // one that has failed completes without
   std::uint64_t count = scope.has_failed() ? 0 : scope.outside.unacknowledged();
   count += scope.sources.count();
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     const sync::Lock lock(inner->mutex);
     count += count_sources(*inner);
   }
@@ -81,16 +82,16 @@ std::uint64_t count_sources(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) 
 }
 
 // Not from the lists of parked tasks: their locks come before the lock of the scope.
-std::uint64_t all_parked(const ScopeCore& scope) {
-  std::uint64_t count = scope.facade.parked_tasks();
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) count += all_parked(*inner);
+std::uint64_t all_parked(const CoreState& scope) {
+  std::uint64_t count = scope.team.parked_tasks();
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) count += all_parked(*inner);
   return count;
 }
 
 }  // namespace
 
 // A task that waits for the end of its own team does not keep the team from ending.
-std::uint64_t count_unsatisfied(const ScopeCore& scope) {
+std::uint64_t count_unsatisfied(const CoreState& scope) {
   const MemberWait& member = scope.member;
   const bool in_wait = member.is_released() || (member.stands() && member.standing().is_wait());
   std::uint64_t count = in_wait ? 0 : 1;
@@ -99,9 +100,9 @@ std::uint64_t count_unsatisfied(const ScopeCore& scope) {
   } else {
     count += all_parked(scope);
     const sched::TaskScope* const own = scope.waiter_scope;
-    if (member.stands() && own != nullptr && own->is_within(scope.facade) && count > 0) --count;
+    if (member.stands() && own != nullptr && own->is_within(scope.team) && count > 0) --count;
   }
-  if (member.stands_finally()) count += scope.sources.shared_team_count();
+  if (member.stands_finally()) count += scope.sources.launched_team_count();
   return count + count_sources(scope);
 }
 
@@ -113,22 +114,23 @@ namespace {
 // member may wait in an operation of a nested team that others never join: the wait ends when the
 // outer team completes. A task of `team` in that operation does not count as a member: it was
 // cancelled.
-bool has_parked(const ScopeCore& scope, const ScopeCore& team) SHOAL_REQUIRES(scope.mutex) {
+bool has_parked(const CoreState& scope, const CoreState& team) SHOAL_REQUIRES(scope.mutex) {
   const sched::TaskScope* const own = scope.waiter_scope;
-  const bool is_task = &scope != &team && own != nullptr && own->is_within(team.facade);
+  const bool is_task = &scope != &team && own != nullptr && own->is_within(team.team);
   if (!is_task && scope.member.is_parked()) return true;
+  if (scope.is_world() && scope.team.is_main_parked()) return true;
   if (scope.is_world() || !scope.has_failed()) return false;
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     const sync::Lock lock(inner->mutex);
     if (!inner->member.is_released() && has_parked(*inner, team)) return true;
   }
   return false;
 }
 
-std::uint64_t count_parks(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
-  std::uint64_t count = scope.member.park_count();
+std::uint64_t count_parks(const CoreState& scope) SHOAL_REQUIRES(scope.mutex) {
+  std::uint64_t count = scope.member.park_count() + scope.team.main_parks_so_far();
   if (scope.is_world() || !scope.has_failed()) return count;
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     const sync::Lock lock(inner->mutex);
     count += count_parks(*inner);
   }
@@ -137,18 +139,20 @@ std::uint64_t count_parks(const ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
 
 }  // namespace
 
-bool is_parked(const ScopeCore& scope) { return has_parked(scope, scope); }
+bool is_parked(const CoreState& scope) { return has_parked(scope, scope); }
 
-std::optional<Snapshot> take_snapshot(ScopeCore& scope) {
+std::optional<Snapshot> take_snapshot(CoreState& scope) {
   // Read first: if no wake-up is due, tasks woken before show in the counters read below.
   if (scope.teams.wakes_due.load(std::memory_order_acquire) > 0) return std::nullopt;
   if (!is_parked(scope)) return std::nullopt;
   // Read before the totals: a hold that begins meanwhile only raises the tasks created, so it
   // cannot hide a task that runs.
-  const int ignored =
-      scope.holds.is_ignored ? scope.holds.count.load(std::memory_order_acquire) : 0;
+  const int ignored = scope.ignores_holds ? scope.team.holds() : 0;
   const Totals now = all_totals(scope);
   if (now.created != now.finished + static_cast<std::uint64_t>(ignored)) return std::nullopt;
+  // Read after the counts: what a task leaves before it counts as finished, or wakes.
+  if (scope.team.left_errors() > 0 || !is_parked(scope)) return std::nullopt;
+  scope.team.await_parking_threads();
   // Read after the counts: a message that is processed in between is missing, never there twice.
   if (!scope.messenger().backlog().rests()) return std::nullopt;
   const std::uint64_t held = all_held(scope);
@@ -174,23 +178,23 @@ namespace {
 // Called with the lock of the scope held.
 class ScopeDetection final : public DetectorHost {
  public:
-  explicit ScopeDetection(ScopeCore& scope) : scope_(scope) {}
+  explicit ScopeDetection(CoreState& scope) : scope_(scope) {}
 
   std::optional<Snapshot> snapshot() override SHOAL_REQUIRES(scope_.mutex) {
     return take_snapshot(scope_);
   }
   void send_report(Rank parent, const Report& report) override {
-    send_control(scope_.channel(), scope_.control.report, parent, report);
+    send_control(scope_.team, scope_.control.report, parent, report);
   }
   void send_request(Rank child, const Request& request) override {
-    send_control(scope_.channel(), scope_.control.request, child, request);
+    send_control(scope_.team, scope_.control.request, child, request);
   }
   // After this, unless a wave fails, only messages of the next round come, some before this rank
   // knows that the round is over.
   void send_confirmation(Rank parent, const Confirmation& confirmation) override
       SHOAL_REQUIRES(scope_.mutex) {
     scope_.sources.tell_of_rest();
-    send_control(scope_.channel(), scope_.control.confirmation, parent, confirmation);
+    send_control(scope_.team, scope_.control.confirmation, parent, confirmation);
   }
   void completed(const Counts& total) override SHOAL_REQUIRES(scope_.mutex) {
     const bool failed = scope_.failure.exists();
@@ -206,18 +210,19 @@ class ScopeDetection final : public DetectorHost {
   }
 
  private:
-  ScopeCore& scope_;
+  CoreState& scope_;
 };
 
 }  // namespace
 
-std::unique_ptr<DetectorHost> make_detector_host(ScopeCore& scope) {
+std::unique_ptr<DetectorHost> make_detector_host(CoreState& scope) {
   return std::make_unique<ScopeDetection>(scope);
 }
 
-bool poll_detector(ScopeCore& scope) {
+bool poll_detector(CoreState& scope) {
   // A hint is enough: the worker that parks the main function goes idle after it.
-  const bool looks_parked = scope.looks_parked.load(std::memory_order_acquire);
+  const bool looks_parked =
+      scope.looks_parked.load(std::memory_order_acquire) || scope.team.is_main_parked();
   if (!looks_parked && (scope.is_world() || !scope.has_failed())) return false;
   const sync::Lock lock(scope.mutex);
   // Others may have left: a report would wait there for a team that does not come.
@@ -225,10 +230,16 @@ bool poll_detector(ScopeCore& scope) {
   return scope.detector.on_idle();
 }
 
-bool poll_nested(ScopeCore& scope) {
+bool poll_idle(CoreState& world) {
+  bool did = take_errors(world);
+  if (world.teams.had_nested.load(std::memory_order_acquire)) did = poll_nested(world) || did;
+  return poll_detector(world) || did;
+}
+
+bool poll_nested(CoreState& scope) {
   bool did = false;
   std::size_t index = 0;
-  while (const std::shared_ptr<ScopeCore> inner = nested_at(scope, index)) {
+  while (const std::shared_ptr<CoreState> inner = nested_at(scope, index)) {
     did = poll_nested(*inner) || did;
     did = poll_detector(*inner) || did;
     wake_waiter(*inner);
@@ -243,9 +254,9 @@ bool poll_nested(ScopeCore& scope) {
   return did;
 }
 
-void on_done(ScopeCore& scope, std::uint64_t unsatisfied, bool all_final) {
+void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final) {
   for (const Rank child : scope.children) {
-    send_control(scope.channel(), scope.control.done, child, unsatisfied, all_final);
+    send_control(scope.team, scope.control.done, child, unsatisfied, all_final);
   }
   scope.all_final = all_final;
   scope.detector.begin_epoch();

@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
+#include "team/completion.hpp"
+#include "team/failure.hpp"
 #include "team/messenger.hpp"
-#include "team/scope_completion.hpp"
-#include "team/scope_failure.hpp"
-#include "team/scope_tree.hpp"
-#include "team/scope_waiting.hpp"
+#include "team/nested_teams.hpp"
+#include "team/waiting.hpp"
 
 namespace shoal::term {
 
@@ -22,7 +22,7 @@ namespace {
 /// Wait of a member of a nested scope: in wait(), or in a collective operation.
 class Meeting final : public sched::Waitable {
  public:
-  Meeting(ScopeCore& scope, const Standing& what, bool final, FunctionRef<bool()> is_over)
+  Meeting(CoreState& scope, const Standing& what, bool final, FunctionRef<bool()> is_over)
       : Waitable(scope.scheduler()), scope_(scope), what_(what), final_(final), is_over_(is_over) {}
 
   bool enlist(sync::Waiter& waiter) override {
@@ -49,7 +49,7 @@ class Meeting final : public sched::Waitable {
   }
 
  private:
-  ScopeCore& scope_;
+  CoreState& scope_;
   const Standing what_;
   const bool final_;
   const FunctionRef<bool()> is_over_;
@@ -60,10 +60,10 @@ class Meeting final : public sched::Waitable {
 // The caller is about to unwind, because an outer scope has failed: tasks of this one, which are
 // dropped unless they run, may use objects on its stack. Before a main function unwinds, all of
 // them have ended, and also before a task of this scope does, which ends with the others.
-void drain(ScopeCore& scope) {
+void drain(CoreState& scope) {
   if (sched::in_main_function()) return;
   const sched::TaskScope* const own = sched::current_task()->scope;
-  if (own != nullptr && own->is_within(scope.facade)) return;
+  if (own != nullptr && own->is_within(scope.team)) return;
   sched::tell_parks();  // these tasks may wait for what it has
   while (!is_at_rest_here(scope)) {
     sched::block(scope.scheduler().env(), "the end of the tasks of a team that failed",
@@ -79,10 +79,10 @@ void drain(ScopeCore& scope) {
 
 namespace {
 
-Outcome stand_in_meeting(ScopeCore& scope, const Standing& what, bool final,
+Outcome stand_in_meeting(CoreState& scope, const Standing& what, bool final,
                          FunctionRef<bool()> is_over) {
-  scope.channel().open_handlers();
-  if (sched::in_main_function()) open_all_handlers(scope.world);
+  scope.team.open_handlers();
+  if (sched::in_main_function()) scope.world.team.open_all_handlers();
   bool is_alone = false;
   {
     const sync::Lock lock(scope.mutex);
@@ -118,11 +118,11 @@ Outcome stand_in_meeting(ScopeCore& scope, const Standing& what, bool final,
 
 }  // namespace
 
-void meet(ScopeCore& scope, const Standing& what, FunctionRef<bool()> is_over) {
+void meet(CoreState& scope, const Standing& what, FunctionRef<bool()> is_over) {
   throw_outcome(scope, stand_in_meeting(scope, what, false, is_over));
 }
 
-void stand_until_ended(ScopeCore& scope) {
+void stand_until_ended(CoreState& scope) {
   const auto is_over = [&scope](bool also_complete) {
     const sync::Lock lock(scope.mutex);
     return scope.abandoned || (also_complete && scope.all_final);
@@ -134,9 +134,9 @@ void stand_until_ended(ScopeCore& scope) {
 
 // Handles the control messages that came early before it enters the scope in the table, where later
 // ones find it: those must not overtake.
-void open_scope(ScopeCore& scope) {
-  scope.channel().open();
-  const std::shared_ptr<ScopeCore> shared = owner_of(scope);
+void open_scope(CoreState& scope) {
+  scope.messenger().add(scope.team);
+  const std::shared_ptr<CoreState> shared = owner_of(scope);
   while (true) {
     std::vector<TeamDirectory::EarlyControl> early = enter_directory(shared);
     if (early.empty()) break;
@@ -145,8 +145,8 @@ void open_scope(ScopeCore& scope) {
   if (scope.outer->has_failed()) fail_from_outside(scope, *failure_of(*scope.outer));
 }
 
-Outcome stand(ScopeCore& world, const Standing& what, bool final, FunctionRef<void()> start) {
-  open_all_handlers(world);
+Outcome stand(CoreState& world, const Standing& what, bool final, FunctionRef<void()> start) {
+  world.team.open_all_handlers();
   const char* const shown = what.is_wait() ? "wait()" : what.name;
   sched::tell_parks();
   sched::block(world.scheduler().env(), shown, [&](sync::Waiter& waiter) {
@@ -171,7 +171,7 @@ Outcome stand(ScopeCore& world, const Standing& what, bool final, FunctionRef<vo
   return outcome;
 }
 
-void wait_for_end(ScopeCore& world) {
+void wait_for_end(CoreState& world) {
   std::exception_ptr first;
   bool all_ended = false;
   while (!all_ended) {
@@ -191,16 +191,16 @@ void wait_for_end(ScopeCore& world) {
     if (stuck == nullptr) continue;
     // No main function is left to repair it: one more round, in which held messages are dropped.
     if (first == nullptr) first = stuck;
-    world.facade.fail("the end of the main functions", stuck);
+    world.team.fail("the end of the main functions", stuck);
   }
   if (first != nullptr) std::rethrow_exception(first);
 }
 
-void end_all(ScopeCore& world, FunctionRef<std::string()> text, const char* why) {
+void end_all(CoreState& world, FunctionRef<std::string()> text, const char* why) {
   fail_with(world, "the main function", text);
   const auto ignore_holds = [&world](bool ignore) {
     const sync::Lock lock(world.mutex);
-    world.holds.is_ignored = ignore;
+    world.ignores_holds = ignore;
   };
   ignore_holds(true);
   insist(world, [&] { static_cast<void>(stand(world, {why}, false, [] {})); });
@@ -211,7 +211,7 @@ namespace {
 
 // The waiter is woken right now, or never: its waker should have come before everything ended. A
 // task that is not counted ends the process, without the lock: other tasks are dropped.
-void check_main_goes_on(ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
+void check_main_goes_on(CoreState& scope) SHOAL_REQUIRES(scope.mutex) {
   const std::string where = scope.scheduler().waiting().keeps_main();
   if (where.empty()) return;
   std::string text = fmt::format(
@@ -221,22 +221,21 @@ void check_main_goes_on(ScopeCore& scope) SHOAL_REQUIRES(scope.mutex) {
     text += fmt::format("; the world has failed: {}", error->what());
   }
   auto task = sched::make_function_task(
-      scope.facade, "end",
-      [messenger = &scope.messenger(), text] { messenger->end_at_once(text); });
+      scope.team, "end", [messenger = &scope.messenger(), text] { messenger->end_at_once(text); });
   task->scope = nullptr;
   scope.scheduler().submit(std::move(task));
 }
 
 // The outer scope has completed, with a failure: nothing of this one is left on any rank.
-void take_out(ScopeCore& scope, Outcome outcome) {
+void take_out(CoreState& scope, Outcome outcome) {
   const sync::Lock lock(scope.mutex);
   scope.abandoned = true;
   finish_park(scope, outcome);
 }
 
-void finish_park_of_team(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex) {
+void finish_park_of_team(CoreState& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex) {
   if (outcome == Outcome::failed) {
-    for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) take_out(*inner, outcome);
+    for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) take_out(*inner, outcome);
   }
   if (!scope.member.stands()) return;
   // release pairs with the acquire in take_snapshot()
@@ -248,16 +247,23 @@ void finish_park_of_team(ScopeCore& scope, Outcome outcome) SHOAL_REQUIRES(scope
 
 // The main function counts as running from here on, before it runs again: a handler that unparks it
 // has not been counted as processed yet, so no snapshot can miss it.
-void finish_park(ScopeCore& scope, Outcome outcome) {
+void finish_park(CoreState& scope, Outcome outcome) {
   if (!scope.is_world()) return finish_park_of_team(scope, outcome);
   MemberWait& member = scope.member;
   if (member.stands()) return member.take(outcome).wake();
-  if (outcome == Outcome::done || !member.in_own_wait()) return;
+  if (outcome == Outcome::done || !scope.team.is_main_parked()) return;
+  const bool is_stuck = outcome == Outcome::stuck || scope.failure.is_stuck_told_late();
+  scope.team.set_main_error(is_stuck
+                                ? std::make_exception_ptr(StuckError(scope.failure.stuck_text()))
+                                : scope.team.failure_error());
   if (!scope.scheduler().waiting().cancel_main()) return check_main_goes_on(scope);
-  member.cancel_own_wait(outcome);
+  scope.team.main_goes_on();
+  if (outcome != Outcome::failed) return;
+  scope.failure_told = true;
+  scope.failure.set_told();
 }
 
-void wake_waiter(ScopeCore& scope) {
+void wake_waiter(CoreState& scope) {
   if (scope.woken.load(std::memory_order_acquire) != nullptr) {
     sync::Waiter* woken = nullptr;
     {
@@ -270,11 +276,11 @@ void wake_waiter(ScopeCore& scope) {
     }
   }
   if (scope.is_world() || !scope.has_failed()) return;
-  for (const std::shared_ptr<ScopeCore>& inner : nested_in(scope)) wake_waiter(*inner);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) wake_waiter(*inner);
 }
 
 // A worker that ends the last task, or parks in drain(), looks here afterwards.
-void wake_draining(ScopeCore& scope) {
+void wake_draining(CoreState& scope) {
   if (!scope.drains.load(std::memory_order_acquire)) return;
   std::vector<sync::Waiter*> woken;
   {
@@ -290,16 +296,16 @@ namespace {
 
 // Tasks of the scope on this rank, without the caller, and without those of teams made on it: they
 // have objects of their own.
-bool do_others_run(const ScopeCore& scope) {
-  const Totals totals = scope.facade.counts.totals();
+bool do_others_run(const CoreState& scope) {
+  const Totals totals = scope.team.counts.totals();
   const sched::Task* const task = sched::current_task();
-  const bool is_one = task != nullptr && !task->is_main() && task->scope == &scope.facade;
-  const auto holds = static_cast<std::uint64_t>(scope.holds.count.load(std::memory_order_acquire));
+  const bool is_one = task != nullptr && !task->is_main() && task->scope == &scope.team;
+  const auto holds = static_cast<std::uint64_t>(scope.team.holds());
   return totals.created > totals.finished + holds + (is_one ? 1 : 0);
 }
 
 // A task that has woken the caller may not have returned yet. Its end is no wait: it is short.
-bool do_others_go_on(const ScopeCore& scope) {
+bool do_others_go_on(const CoreState& scope) {
   constexpr int kLooks = 1000;
   for (int i = 0; i < kLooks; ++i) {
     if (!do_others_run(scope)) return false;
@@ -307,7 +313,7 @@ bool do_others_go_on(const ScopeCore& scope) {
   return true;
 }
 
-std::string describe_early_end(const ScopeCore& scope, const Unsatisfied& source,
+std::string describe_early_end(const CoreState& scope, const Unsatisfied& source,
                                std::uint64_t waiting) {
   const bool may_wait = !scope.is_world() || sched::in_main_function();
   std::string text = fmt::format(
@@ -321,7 +327,7 @@ std::string describe_early_end(const ScopeCore& scope, const Unsatisfied& source
   return text;
 }
 
-void end_early(ScopeCore& scope, const Unsatisfied& source) {
+void end_early(CoreState& scope, const Unsatisfied& source) {
   const std::uint64_t waiting = source.unsatisfied_count();
   const bool others_run = do_others_go_on(scope);
   // After a failure nothing of a graph runs that waits.
@@ -339,7 +345,7 @@ void end_early(ScopeCore& scope, const Unsatisfied& source) {
 
 }  // namespace
 
-void end_use(ScopeCore& scope, const Unsatisfied& source) noexcept {
+void end_use(CoreState& scope, const Unsatisfied& source) noexcept {
   if (scope.world.run_has_ended.load(std::memory_order_acquire)) return;
   try {
     end_early(scope, source);

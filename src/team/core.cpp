@@ -1,0 +1,575 @@
+#include <shoal/detail/team/core.hpp>
+
+#include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/trace/probes.hpp>
+#include <shoal/team.hpp>
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "team/completion.hpp"
+#include "team/core_state.hpp"
+#include "team/failure.hpp"
+#include "team/messenger.hpp"
+#include "team/nested_teams.hpp"
+#include "team/reports.hpp"
+#include "team/team_state.hpp"
+#include "team/unexpected_messages.hpp"
+#include "team/waiting.hpp"
+
+namespace shoal {
+
+// --- construction
+
+TeamCore::TeamCore(messaging::Messenger& messenger)
+    : TeamCore(messenger, nullptr, {0, nullptr, "the world", 0}) {
+  messenger.add(*this);
+  scheduler_.set_scope(*this);
+}
+
+TeamCore::TeamCore(messaging::Messenger& messenger, TeamCore* outer, TeamIdentity identity)
+    : TaskScope(messenger.rank(), messenger.scheduler().worker_count(), outer),
+      messenger_(messenger),
+      scheduler_(messenger.scheduler()),
+      id_(identity.id),
+      map_(std::move(identity.ranks)),
+      size_(is_world() ? messenger.size() : map_->size()),
+      rank_(from_world(messenger.rank())),
+      team_bit_(is_world() ? 0 : net::kTeamBit),
+      fast_size_(is_world() ? size_ : 0),
+      links_(messenger.fabric().links_of(messenger.rank())),
+      layout_(messenger.fabric().layout()),
+      crosses_(!is_world()),
+      polls_next_(messenger.polls_next()),
+      state_(std::make_unique<term::CoreState>(*this,
+                                               outer != nullptr ? outer->state_.get() : nullptr,
+                                               std::move(identity.name), identity.number)) {
+  handlers_.set_numbered(state_->checks_graphs);
+}
+
+TeamCore::~TeamCore() {
+  std::unique_ptr<Team> handle;
+  std::vector<Team*> launched;  // of a rank that has ended, after an error that named them
+  {
+    const sync::Lock lock(state_->mutex);
+    handle = std::move(state_->handle);
+    launched = state_->sources.take_launched_teams();
+  }
+  for (Team* const team : launched) team->drop_parts();
+  if (handle != nullptr) handle->drop_parts();
+  if (is_world()) services_.clear();  // they may use this
+  messenger_.remove(*this);
+}
+
+std::string TeamCore::describe() const { return state_->describe(); }
+
+// --- members
+
+Rank TeamCore::to_world(Rank member) const {
+  if (is_world()) return member;
+  SHOAL_CHECK(has(member), "rank {} is out of range: the team has ranks 0 to {}", member.value(),
+              size_ - 1);
+  const Rank rank = map_->to_world(member);
+  SHOAL_CHECK(
+      rank >= 0 && rank < messenger_.size(),
+      "rank {} of a team is rank {} of the world, by the function that was given: there are "
+      "ranks 0 to {}",
+      member.value(), rank.value(), messenger_.size() - 1);
+  return rank;
+}
+
+void TeamCore::refuse_rank(const std::string& call, std::int64_t rank) const {
+  detail::refuse_rank(call, rank, messenger_.rank(), describe(), size_);
+}
+
+// --- sending
+
+namespace {
+
+/// A sender that waits for room.
+class WaitingSender {
+ public:
+  explicit WaitingSender(messaging::Backlog& backlog) : backlog_(backlog) {
+    backlog_.sender_waits(true);
+  }
+  ~WaitingSender() { backlog_.sender_waits(false); }
+  WaitingSender(const WaitingSender&) = delete;
+  WaitingSender& operator=(const WaitingSender&) = delete;
+
+ private:
+  messaging::Backlog& backlog_;
+  const sched::ParkedSenderMark mark_;
+};
+
+}  // namespace
+
+// A message that a task of another team sends counts in this team, and the other team waits until
+// it is handled. If the other team is an outer one, the message counts there as well.
+std::uint64_t TeamCore::outside_sender(std::uint32_t handler) const {
+  sched::TaskScope* const sender = sched::current_scope();
+  if (sender == nullptr || is_within(*sender) || (handler & messaging::kLargeBit) != 0) return 0;
+  return of(*sender).begin_message_outside();
+}
+
+// Messages into another team count there, and acknowledgements in the world, which is not quiescent
+// while one is in flight. In this team, a message that is not acknowledged is a thing that waits.
+std::uint64_t TeamCore::begin_message_outside() {
+  if (is_world()) return 0;
+  state_->outside.count_sent();
+  return id_;
+}
+
+std::string TeamCore::name_of(std::uint32_t handler) const {
+  const std::uint32_t index = handler & messaging::kIndexMask;
+  return (handler & messaging::kInstanceBit) != 0 ? handlers_.name_of(index)
+                                                  : messaging::static_handlers()[index].name;
+}
+
+[[gnu::noinline]] void TeamCore::refuse_target(const char* what, std::uint32_t handler,
+                                               Rank target) const {
+  SHOAL_CHECK(!run_has_ended_,
+              "a {} for '{}' is sent after its run() has returned: make the handler anew in the "
+              "main function of each run",
+              what, name_of(handler));
+  refuse_rank(fmt::format("{} for '{}'", what, name_of(handler)), target.value());
+}
+
+net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler) {
+  if (run_has_ended_ || !has(target)) [[unlikely]]
+    refuse_target("message", handler, target);
+  if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
+  const Rank world_rank = to_world(target);
+  net::Link& link = messenger_.link_to(world_rank, lane);
+  if (link.has_room()) {
+    give_way(link);
+    return link;
+  }
+  if (sched::in_handler()) return link;
+  // A task made from a message is not suspended either, as messages that wait for it may fill the
+  // window for which it would wait. Its messages are queued, like those of a handler.
+  if (scheduler_.count_slot() != counts.foreign_slot() && !sched::in_suspendable_task()) {
+    return link;
+  }
+  const WaitingSender waiting(messenger_.backlog());
+  const std::string what = fmt::format("send() to rank {}", world_rank.value());
+  const auto peer = static_cast<std::uint32_t>(world_rank.value());
+  trace::window_full(peer);
+  while (!link.has_room()) {
+    sched::block(scheduler_.env(), what.c_str(),
+                 [&link](sync::Waiter& waiter) { return link.enlist(waiter); });
+  }
+  trace::window_open(peer);
+  return link;
+}
+
+// The window bounds the messages that this rank sends, but not the answers of other ranks'
+// handlers. To bound these, a task that sends lets its worker handle arrivals at least this often.
+void TeamCore::give_way(const net::Link& link) {
+  if (link.message_count() % net::Link::kSendsPerLook != 0) return;  // any sparse choice will do
+  if (!messenger_.looks_busy() || !sched::in_suspendable_task()) return;
+  sched::block(scheduler_.env(), "send()", [](sync::Waiter& waiter) {
+    waiter.wake();  // the worker looks at its arrivals, then goes on here
+    return true;
+  });
+}
+
+void TeamCore::append_bytes(net::Link& link, const net::MessageHeader& header,
+                            std::span<const std::byte> bytes, const net::RunPrefix* prefix) {
+  const auto write = [bytes](std::span<std::byte> place) {
+    if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
+  };
+  append(link, header, 0, write, prefix);
+}
+
+void TeamCore::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
+                             std::unique_ptr<messaging::ObjectMessage> object,
+                             const net::RunPrefix* prefix) {
+  header.handler |= messaging::kObjectBit;
+  header.size_bytes = sizeof(std::uintptr_t);
+  const auto write = [&object](std::span<std::byte> place) {
+    const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
+    std::memcpy(place.data(), &raw, sizeof raw);
+  };
+  append(link, header, extra_bytes, write, prefix);
+}
+
+void TeamCore::flush() { messenger_.flush(); }
+
+// --- instance handlers
+
+std::uint32_t TeamCore::add_handler(std::shared_ptr<messaging::Handler> handler,
+                                    const std::string& name,
+                                    const messaging::HandlerSource& source) {
+  const messaging::HandlerTable::Added added =
+      handlers_.add(std::move(handler), name, source, sched::in_main_function());
+  if (!added.opened) return added.index;
+  sync::publish(&messenger_);
+  messenger_.retry_if_early();
+  return added.index;
+}
+
+void TeamCore::open_handlers() {
+  if (!handlers_.open_all()) return;
+  sync::publish(&messenger_);
+  messenger_.retry_if_early();
+}
+
+void TeamCore::open_all_handlers() {
+  if (!handlers_.all_open()) open_handlers();
+  for (const auto& inner : term::nested_in(*state_)) inner->team.open_all_handlers();
+}
+
+void TeamCore::remove_handler(std::uint32_t index) {
+  if (const auto removed = handlers_.remove(index)) messenger_.reclaim(removed);
+}
+
+void TeamCore::close_handlers(std::span<const std::uint32_t> indices) {
+  for (const std::uint32_t index : indices) remove_handler(index);
+  if (!indices.empty() && !sched::in_handler()) messenger_.await_reclaimed();
+}
+
+// --- nested teams
+
+TeamCore& TeamCore::nest(TeamIdentity identity, term::FailureTo failure) {
+  const std::shared_ptr<TeamCore> core(new TeamCore(messenger_, this, std::move(identity)));
+  core->state_->failure_to = failure;
+  term::TeamDirectory& teams = state_->teams;
+  teams.had_nested.store(true, std::memory_order_release);
+  const sync::Lock lock(teams.mutex);
+  state_->nested.emplace_back(core, core->state_.get());
+  state_->nested_count.store(state_->nested.size(), std::memory_order_release);
+  messenger_.set_has_teams(true);
+  return *core;
+}
+
+std::uint64_t TeamCore::next_nested_number() { return ++state_->nested_numbers; }
+std::uint64_t TeamCore::next_own_number() { return ++state_->teams.own_numbers; }
+
+void TeamCore::open() { open_scope(*state_); }
+
+// Called by destructors, so it does not throw: errors fail the outer team.
+void TeamCore::end() noexcept {
+  if (state_->world.run_has_ended.load(std::memory_order_acquire)) return;
+  try {
+    stand_until_ended(*state_);
+    if (failed()) pass_failure_outwards(*state_);
+  } catch (const CancelledError&) {  // the outer team has failed, which others are told
+  } catch (const TaskError&) {       // likewise
+  } catch (...) {
+    state_->outer->team.fail("the end of " + describe(), std::current_exception());
+  }
+}
+
+std::exception_ptr TeamCore::end_and_take_failure() noexcept {
+  try {
+    state_->failure_told = true;
+    stand_until_ended(*state_);
+    return failed() ? std::make_exception_ptr(TaskError(*failure())) : nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void TeamCore::release() {
+  sched::Scheduler& scheduler = scheduler_;
+  {
+    const sync::Lock lock(state_->mutex);
+    state_->member.release();
+  }
+  // From here on another worker may destroy this.
+  scheduler.look_again();
+}
+
+void TeamCore::release(std::unique_ptr<Team> handle) {
+  {
+    const sync::Lock lock(state_->mutex);
+    state_->handle = std::move(handle);
+  }
+  release();
+}
+
+// --- waits
+
+namespace {
+
+void check_main(const char* what) {
+  sched::check_may_wait(what);
+  SHOAL_CHECK(sched::in_main_function(),
+              "{} was called in a task or a thread of its own; call it in the main function", what);
+}
+
+}  // namespace
+
+void TeamCore::check_member(const char* what) const {
+  if (is_world()) return check_main(what);
+  if (sched::in_handler()) sched::refuse_in_handler(fmt::format("{} of {}", what, describe()));
+  SHOAL_CHECK(
+      sched::in_suspendable_task(),
+      "{} of {} was called on a thread of its own, or in a task made from a message; call it "
+      "in the main function or a task that it has spawned",
+      what, describe());
+}
+
+void TeamCore::wait() {
+  check_member("wait()");
+  if (!is_world()) return meet(*state_, {}, [] { return false; });
+  throw_outcome(*state_, stand(*state_, {}, false, [] {}));
+}
+
+void TeamCore::park_member(const term::Standing& what, FunctionRef<bool()> is_over) {
+  check_member(what.name);
+  if (!is_world()) return meet(*state_, what, is_over);
+  throw_outcome(*state_, stand(*state_, what, false, [&] {
+    if (is_over()) unpark_member();
+  }));
+}
+
+void TeamCore::unpark_member() {
+  {
+    const sync::Lock lock(state_->mutex);
+    finish_park(*state_, term::Outcome::done);
+  }
+  wake_waiter(*state_);
+}
+
+// --- sources of what waits
+
+void TeamCore::add(term::Unsatisfied& source) {
+  const sync::Lock lock(state_->mutex);
+  state_->sources.add(source);
+}
+
+void TeamCore::remove(term::Unsatisfied& source) noexcept {
+  source.close_handlers();  // else a message could arrive behind the look
+  if (source.is_in_use()) end_use(*state_, source);
+  const sync::Lock lock(state_->mutex);
+  state_->sources.remove(source);
+}
+
+void TeamCore::add(Team& launched) {
+  const sync::Lock lock(state_->mutex);
+  state_->sources.add(launched);
+}
+
+void TeamCore::remove(Team& launched) {
+  const sync::Lock lock(state_->mutex);
+  state_->sources.remove(launched);
+}
+
+bool TeamCore::checks_graphs() const { return state_->checks_graphs; }
+
+// --- failure
+
+void TeamCore::fail(const std::string& task_name, const std::exception_ptr& error) {
+  fail_with(*state_, task_name, [&error] { return shoal::describe(error); });
+}
+
+std::optional<TaskError> TeamCore::failure() const { return failure_of(*state_); }
+
+void TeamCore::give_up_promises() { term::give_up_promises(*state_); }
+
+// --- counts and reports
+
+sched::TaskScope::Totals TeamCore::all_totals() const { return term::all_totals(*state_); }
+
+term::ScopeState TeamCore::state() const { return state_of(*state_); }
+
+// --- the world's
+
+void TeamCore::set_checks_graphs(bool checks) {
+  state_->checks_graphs = checks;
+  handlers_.set_numbered(checks);
+}
+
+void TeamCore::set_completion_check(Function<void()> check) {
+  state_->completion_check = std::move(check);
+}
+
+bool TeamCore::had_nested() const {
+  return state_->teams.had_nested.load(std::memory_order_acquire);
+}
+
+void TeamCore::wait_for_end() { term::wait_for_end(*state_); }
+
+void TeamCore::end_before_unwinding(FunctionRef<std::string()> text) {
+  end_all(*state_, text, "its unwinding, after the end of all tasks that may use its stack");
+}
+
+void TeamCore::end_without_memory(FunctionRef<std::string()> text) noexcept {
+  std::string all;
+  try {
+    all = fmt::format(
+        "rank {}: the main function failed: {}; the process ends at once, since shoal may have "
+        "been "
+        "in the middle of a change: ask for less memory, or catch this in the main function",
+        rank_.value(), text());
+  } catch (...) {  // there is no memory for that
+    messenger_.end_at_once(state_->out_of_memory);
+  }
+  messenger_.end_at_once(all);
+}
+
+bool TeamCore::end_run() {
+  state_->run_has_ended.store(true, std::memory_order_release);
+  run_has_ended_ = true;
+  handlers_.close();
+  bool is_used = handlers_.live_count() > 0;
+  {
+    const sync::Lock lock(state_->mutex);
+    is_used = state_->sources.tell_of_end() || is_used;
+  }
+  return is_used || !nested_in(*state_).empty();
+}
+
+namespace term {
+
+// A Hold counts as a task, except while its thread is in wait_for().
+Hold::Hold(TeamCore& team) : team_(&team) { team.thread_goes_on(team.scheduler()); }
+
+Hold::~Hold() {
+  if (team_ != nullptr) team_->thread_parks(team_->scheduler());
+}
+
+// --- the state
+
+namespace {
+
+constexpr std::size_t kReserveBytes = 64UL << 10U;
+
+}  // namespace
+
+CoreState::CoreState(TeamCore& of, CoreState* outer_one, std::string called, std::uint64_t numbered)
+    : team(of),
+      outer(outer_one),
+      world(outer == nullptr ? *this : outer->world),
+      name(std::move(called)),
+      number(numbered),
+      first(of.to_world(Rank(0))),
+      tree{of.rank(), of.size()},
+      children(tree.children()),
+      control(control_handlers()),
+      checks_graphs(outer != nullptr && outer->checks_graphs),
+      detector_host(make_detector_host(*this)),
+      detector(tree, *detector_host),
+      reserve(outer == nullptr ? std::make_unique_for_overwrite<std::byte[]>(kReserveBytes)
+                               : nullptr),
+      out_of_memory(
+          outer != nullptr
+              ? outer->out_of_memory
+              : fmt::format("rank {}: a task, a handler or the main function failed, and no "
+                            "memory is left to report more or to end in order",
+                            of.messenger().rank().value())),
+      own_directory(outer == nullptr ? std::make_unique<TeamDirectory>() : nullptr),
+      teams(outer == nullptr ? *own_directory : outer->teams) {}
+
+CoreState::~CoreState() = default;
+
+std::string CoreState::describe() const { return is_world() ? name : "team '" + name + "'"; }
+
+std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& scope) {
+  if (scope.nested_count.load(std::memory_order_acquire) == 0) return {};
+  const sync::Lock lock(scope.teams.mutex);
+  return scope.nested;
+}
+
+std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index) {
+  if (index >= scope.nested_count.load(std::memory_order_acquire)) return nullptr;
+  const sync::Lock lock(scope.teams.mutex);
+  return index < scope.nested.size() ? scope.nested[index] : nullptr;
+}
+
+// One that was made lately, mostly.
+std::shared_ptr<CoreState> owner_of(const CoreState& scope) {
+  const std::vector<std::shared_ptr<CoreState>>& all = scope.outer->nested;
+  const sync::Lock lock(scope.teams.mutex);
+  return *std::find_if(all.rbegin(), all.rend(),
+                       [&scope](const auto& one) { return one.get() == &scope; });
+}
+
+std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
+  if (team == 0) return {std::shared_ptr<CoreState>(), &world};
+  TeamDirectory& teams = world.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.scopes.find(team);
+  return it != teams.scopes.end() ? it->second : nullptr;
+}
+
+std::shared_ptr<CoreState> find_or_keep(CoreState& world, std::uint64_t team,
+                                        FunctionRef<TeamDirectory::EarlyControl()> control) {
+  if (team == 0) return {std::shared_ptr<CoreState>(), &world};
+  TeamDirectory& teams = world.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.scopes.find(team);
+  if (it != teams.scopes.end()) return it->second;
+  teams.early[team].push_back(control());
+  return nullptr;
+}
+
+std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<CoreState>& scope) {
+  const std::uint64_t id = scope->team.id();
+  TeamDirectory& teams = scope->teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = teams.early.find(id);
+  if (it == teams.early.end()) {
+    teams.scopes.emplace(id, scope);
+    return {};
+  }
+  std::vector<TeamDirectory::EarlyControl> early = std::move(it->second);
+  teams.early.erase(it);
+  return early;
+}
+
+namespace {
+
+// A member that is taken out may send until it has unwound: outer scopes count these messages, and
+// other members drop them, or ask this scope. They have ended when the outer one does.
+bool is_complete_for_good(const CoreState& scope) {
+  if (scope.all_final.load(std::memory_order_acquire)) return true;
+  if (!scope.abandoned.load(std::memory_order_acquire)) return false;
+  return scope.outer->is_world() || is_complete_for_good(*scope.outer);
+}
+
+}  // namespace
+
+bool has_ended(const CoreState& scope) {
+  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
+  const bool has_handlers = scope.team.handlers().live_count() > 0;
+  const sync::Lock lock(scope.mutex);
+  return scope.member.is_released() &&
+         (scope.handle != nullptr || (scope.sources.empty() && !has_handlers));
+}
+
+void sweep(const std::shared_ptr<CoreState>& ended) {
+  CoreState& outer = *ended->outer;
+  TeamDirectory& teams = outer.teams;
+  const sync::Lock lock(teams.mutex);
+  const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
+  if (it == outer.nested.end()) return;  // another worker was first
+  outer.nested.erase(it);
+  outer.nested_count.store(outer.nested.size(), std::memory_order_release);
+  teams.scopes.erase(ended->team.id());
+  if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
+  Totals& sum = outer.left_behind;
+  ended->team.counts.add_ended(sum);
+  ended->team.counts.add_begun(sum);
+  sum.created += ended->left_behind.created;
+  sum.finished += ended->left_behind.finished;
+  sum.queued += ended->left_behind.queued;
+  sum.processed += ended->left_behind.processed;
+  outer.outside.take_over(ended->outside);
+}
+
+std::string Standing::text() const {
+  if (is_wait()) return "wait()";
+  if (number == 0) return name;
+  return fmt::format("{}{} (collective number {})", name,
+                     root < 0 ? "" : fmt::format(" with root {}", root), number);
+}
+
+}  // namespace term
+}  // namespace shoal
