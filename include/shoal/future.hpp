@@ -3,19 +3,13 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/number.hpp>
-#include <shoal/detail/base/type_name.hpp>
-#include <shoal/detail/base/view.hpp>
+#include <shoal/detail/sched/completion.hpp>
 #include <shoal/detail/sched/function_task.hpp>
-#include <shoal/detail/sched/park.hpp>
-#include <shoal/detail/sync/block_pool.hpp>
-#include <shoal/detail/sync/ref.hpp>
 
-#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -44,136 +38,6 @@ class GivenUpError : public TaskError {
 
 namespace sched {
 
-class AnyPromise;
-
-/// Name of a promise, in memory that lives as long as the program: no string is made of it.
-struct StaticName {
-  const char* text;
-};
-
-/// The state that a promise and its future share, without the value. It starts with one reference.
-/// One atomic word holds the number of references, whether the value is there, and whether a waiter
-/// exists: fulfilling a promise without waiters takes one atomic operation and no lock.
-class FutureState : public WaitingRoom, public sync::Pooled {
- public:
-  explicit FutureState(Scheduler& scheduler) : WaitingRoom(scheduler) {}
-  FutureState(Scheduler& scheduler, std::string name)
-      : WaitingRoom(scheduler), name_(std::move(name)) {}
-  FutureState(Scheduler& scheduler, StaticName name)
-      : WaitingRoom(scheduler), static_name_(name.text) {}
-  virtual ~FutureState();
-
-  bool enlist(sync::Waiter& waiter) override;
-  [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] bool is_over() const override { return is_ready(); }
-  [[nodiscard]] bool needs(const Task& task) const override {
-    return &task == task_ && !is_ready();  // once it is, another task may be there
-  }
-  /// The task fulfils the promise when it ends, not before. **Precondition**: no waiter yet.
-  void set_task(const Task& task) { task_ = &task; }
-  [[nodiscard]] bool is_ready() const {
-    // acquire pairs with the release in complete()
-    return (word_.load(std::memory_order_acquire) & kReady) != 0;
-  }
-  /// Waits for the value, and throws the error if there is one.
-  void await();
-  void rethrow_error() {
-    if (error_ != nullptr) throw_error();
-  }
-  /// The error for a caller that passes it on; nullptr without one. **Precondition**: is_ready().
-  [[nodiscard]] std::exception_ptr take_error() {
-    if (error_ != nullptr) [[unlikely]]
-      give_up_error();
-    return error_;
-  }
-  /// Marks an error of it as taken, as another error stands for it. A state that ends with an error
-  /// that was not taken fails the team of the code that ends it.
-  void give_up_error() { word_.fetch_or(kTaken, kRelaxed); }
-  [[nodiscard]] std::string name() const;
-  /// "promise 'x'", or "promise of int" without a name.
-  [[nodiscard]] std::string promise_name() const;
-
-  /// Marks the state as ready; called once, by the promise, after the value was stored. `leaves`:
-  /// gives up the promise's reference.
-  void complete(std::exception_ptr error, bool leaves);
-
-  /// Adds a second reference. **Caller**: the owner of the only one.
-  void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
-  friend void add_reference(FutureState* state) { state->word_.fetch_add(kReference, kRelaxed); }
-  // The owner of the only reference needs no read-modify-write: no other thread can add one.
-  // acquire and release: the deletion happens after all accesses by former owners.
-  friend void remove_reference(FutureState* state) {
-    if (state->word_.load(std::memory_order_acquire) < 2 * kReference) {
-      delete state;
-    } else {
-      state->remove_shared();
-    }
-  }
-
- protected:
-  [[nodiscard]] bool has_error() const { return error_ != nullptr; }
-  /// Called as it ends with an error. Fails the team of the caller, unless the error was taken.
-  void report_untaken() noexcept;
-  /// Type of the value, in messages.
-  [[nodiscard]] virtual std::string value_name() const = 0;
-
- private:
-  static constexpr std::uint32_t kReady = 1;
-  static constexpr std::uint32_t kAwaited = 2;  // once set, it stays so
-  static constexpr std::uint32_t kTaken = 4;    // an error, or it need not be
-  static constexpr std::uint32_t kReference = 8;
-  static constexpr auto kRelaxed = std::memory_order_relaxed;
-
-  [[noreturn]] void throw_error();
-  void remove_shared();
-  void complete_with(std::exception_ptr error, bool leaves);
-  void make_ready(bool leaves);
-  void complete_awaited(bool leaves);
-
-  std::atomic<std::uint32_t> word_{kReference};
-  const std::string name_;                   // may be empty
-  const char* const static_name_ = nullptr;  // in its place
-  const Task* task_ = nullptr;               // that fulfils it, if that is known
-  std::exception_ptr error_;                 // written before kReady
-};
-
-/// Whether a result of type T refers to objects that may end with the function that returns it.
-template <class T>
-inline constexpr bool refers_v = std::is_reference_v<T> || wire::is_view_v<std::remove_cv_t<T>>;
-
-/// Value of type void.
-struct Nothing {};
-template <class T>
-using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
-
-template <class T>
-class ValueState final : public FutureState {
- public:
-  using FutureState::FutureState;
-  ~ValueState() override {
-    if (has_error()) [[unlikely]]
-      report_untaken();
-  }
-  std::optional<Stored<T>> value;  // written before complete()
-
- protected:
-  [[nodiscard]] std::string value_name() const override { return type_name<T>(); }
-};
-template <class T>
-using ValueRef = sync::Ref<ValueState<T>>;
-
-/// Returns the error of a promise that is destroyed without a value: the failure of the caller's
-/// scope, if that has failed and drops its tasks, else BrokenPromise. Nobody has to take it: it is
-/// for those who wait.
-[[nodiscard]] std::exception_ptr broken_promise(FutureState& state);
-/// Returns the exception that is being handled; the failure of the caller's scope if that has
-/// cancelled the task.
-[[nodiscard]] std::exception_ptr caught_error();
-/// Throws CheckError for a wrong use of a promise. `state` is nullptr after the promise has given
-/// it up.
-[[noreturn]] void refuse_promise(const FutureState* state, const char* what);
-[[noreturn]] void refuse_future(const char* what);
-
 /// Task that resumes a coroutine, and destroys it if the task is dropped.
 class CoroutineTask final : public Task {
  public:
@@ -188,18 +52,44 @@ class CoroutineTask final : public Task {
   std::coroutine_handle<> handle_;
 };
 
+/// Parts of futures and transfers that operations on all of them use.
+struct FutureAccess {
+  /// The completion; nullptr: it is complete, and without an error. **Errors**: CheckError without
+  /// a value to come.
+  template <class Source>
+  static Completion* completion(const Source& source)
+    requires requires { source.is_ready(); }
+  {
+    return source.completion();
+  }
+  /// Takes the value, which is there, or throws the exception.
+  template <class Source>
+  static decltype(auto) take(Source& source) {
+    return source.take();
+  }
+  /// Moves the state out of a future.
+  template <class T>
+  static ValueRef<T> detach(Future<T>& future) {
+    static_cast<void>(future.state());
+    return std::move(future.state_);
+  }
+};
+
 /// Lets a coroutine wait for a future, and then get its value.
-template <class Future, class Result>
+template <class Source, class Result>
 struct Awaiter {
-  Future future;
-  [[nodiscard]] bool await_ready() const { return future.shared_state()->is_ready(); }
+  Source source;
+  [[nodiscard]] bool await_ready() const {
+    const Completion* const state = FutureAccess::completion(source);
+    return state == nullptr || state->is_ready();
+  }
   // The coroutine, and this in it, may be gone before it returns.
   void await_suspend(std::coroutine_handle<> handle) const {
-    FutureState& state = *future.shared_state();
+    Completion& state = *FutureAccess::completion(source);
     TaskScope& scope = current_scope(state.scheduler());
     submit_after(state, std::make_unique<CoroutineTask>(scope, handle));
   }
-  Result await_resume() { return future.take(); }
+  Result await_resume() { return FutureAccess::take(source); }
 };
 
 template <class T>
@@ -208,6 +98,7 @@ template <class T>
 struct CoroutinePromiseBase;
 template <class F>
 class AsyncTask;
+class AnyPromise;
 
 }  // namespace sched
 
@@ -235,7 +126,14 @@ class [[nodiscard]] Future {
   Future() = default;
   Future(Future&& other) noexcept = default;
   /// Gives up the value that it replaces.
-  Future& operator=(Future&& other) noexcept = default;
+  Future& operator=(Future&& other) noexcept {
+    if (this != &other) {
+      release();
+      state_ = std::move(other.state_);
+    }
+    return *this;
+  }
+  ~Future() { release(); }
   Future(const Future& other) = delete;  // get() moves the value out: use share() for several
   Future& operator=(const Future& other) = delete;  // use share()
 
@@ -248,10 +146,20 @@ class [[nodiscard]] Future {
   /// **Caller**: a task, the main function, a thread of the program. **Blocks**: parks the task;
   /// its worker goes on. **Errors**: CheckError in a handler, even if the value is there, and for a
   /// future without a value to come; as sched::wait_for().
-  void wait() const {
-    if (!state().is_ready()) return state_->await();
-    if (sched::in_handler()) [[unlikely]]
-      sched::refuse_in_handler(state_->describe());
+  void wait() const { state().wait(); }
+  /// Waits for the value or the exception, at most for `delay`, a std::chrono::duration: virtual
+  /// time in the simulator. It takes nothing: get() still returns the value, also if that comes
+  /// after the deadline. **Caller**, **Blocks**, **Errors**: as wait(); the caller counts as
+  /// running, as in sleep_for().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(D delay) const {
+    return state().wait_for_ns(sched::to_ns(delay));
+  }
+  /// Waits for the value or the exception, at most until `time`, a std::chrono::time_point or a
+  /// time of Team::now_ns(). See wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(D time) const {
+    return sched::wait_until(state(), time);
   }
   /// Waits for the value and returns it, or throws the exception that the promise was given.
   /// Afterwards the future is not valid. **Caller**, **Blocks**, **Errors**: as wait().
@@ -292,12 +200,17 @@ class [[nodiscard]] Future {
 
  private:
   friend class Promise<T>;
-  friend struct sched::Awaiter<Future, T>;
-  using State = sched::ValueState<T>;
+  friend class sched::CompletionOf<T>;
+  friend struct sched::FutureAccess;
+  using State = sched::CompletionOf<T>;
   explicit Future(sched::ValueRef<T> state) : state_(std::move(state)) {}
   State& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
+  }
+  [[nodiscard]] sched::Completion* completion() const { return &state(); }
+  void release() noexcept {
+    if (State* const left = state_.detach()) remove_future(left);
   }
   /// Takes the value, which is there, or throws the exception.
   T take() {
@@ -389,7 +302,7 @@ class Promise {
   template <class>
   friend class sched::AsyncTask;
   friend class sched::AnyPromise;
-  using State = sched::ValueState<T>;
+  using State = sched::CompletionOf<T>;
   explicit Promise(State* state, bool taken = false) : state_(state), future_taken_(taken) {}
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_.get(), what);
@@ -443,14 +356,14 @@ class AnyPromise {
   /// Returns the promise with its type. **Precondition**: it was made from one of this type.
   template <class T>
   [[nodiscard]] Promise<T> as() && {
-    return Promise<T>(static_cast<ValueState<T>*>(state_.detach()), true);
+    return Promise<T>(static_cast<CompletionOf<T>*>(state_.detach()), true);
   }
   /// Fulfils the promise with an exception, see Promise::set_exception(). **Precondition**: there
   /// is a promise.
   void fail(std::exception_ptr error);
 
  private:
-  sync::Ref<FutureState> state_;
+  sync::Ref<Completion> state_;
 };
 
 template <class T>
@@ -495,6 +408,7 @@ struct CoroutinePromise<void> : CoroutinePromiseBase<void> {
   void return_void() { keep(); }
 };
 
+/// Result of f(argument), or f() for void.
 template <class Argument, class F>
 struct ThenResult {
   using type = std::invoke_result_t<F&, Argument>;
@@ -505,31 +419,46 @@ struct ThenResult<Argument, F> {
   using type = std::invoke_result_t<F&>;
 };
 
-/// Runs f(value), or f() for void, as a task once the value is there; returns the future of the
-/// result. `Argument` is T, and the value is moved out, or const T&.
-template <class Argument, class T, class F>
-auto run_after(ValueRef<T> state, F f, std::string name) {
+/// Runs f(value), or f() for void, as a task once the value of `source` is there; returns the
+/// future of the result.
+template <class Source, class F>
+auto run_after(Source source, F f, std::string name) {
+  using Argument = decltype(FutureAccess::take(source));
   using Result = typename ThenResult<Argument, F>::type;
   static_assert(!refers_v<Result>,
                 "shoal: the result of a continuation outlives the function: return a value that "
                 "owns its elements, not a view or a reference");
-  ValueState<T>& awaited = *state;
-  Promise<Result> promise(awaited.scheduler(), name);
+  Completion* const awaited = FutureAccess::completion(source);
+  Scheduler& scheduler = awaited != nullptr ? awaited->scheduler() : current_scheduler("then()");
+  Promise<Result> promise(scheduler, name);
   Future<Result> result = promise.future();
-  auto run = [state = std::move(state), promise = std::move(promise), f = std::move(f)]() mutable {
-    if (const std::exception_ptr error = state->take_error(); error != nullptr) {
-      promise.set_exception(error);
-    } else if constexpr (std::is_void_v<T>) {
+  // `source` ends before what `f` has captured, into which it may still write.
+  auto run = [promise = std::move(promise), f = std::move(f),
+              source = std::move(source)]() mutable {
+    Completion* const state = FutureAccess::completion(source);
+    std::exception_ptr error = state != nullptr ? state->take_error() : nullptr;
+    if (error != nullptr) {
+      promise.set_exception(std::move(error));
+    } else if constexpr (std::is_void_v<Argument>) {
+      FutureAccess::take(source);
       promise.set_from(f);
     } else {
-      promise.set_from([&]() -> Result {
-        return f(static_cast<Argument>(static_cast<Argument&&>(*state->value)));
-      });
+      promise.set_from([&]() -> Result { return f(FutureAccess::take(source)); });
     }
   };
-  submit_after(awaited, make_function_task(current_scope(awaited.scheduler()), std::move(name),
-                                           std::move(run)));
+  auto task = make_function_task(current_scope(scheduler), std::move(name), std::move(run));
+  if (awaited != nullptr) {
+    submit_after(*awaited, std::move(task));
+  } else {
+    scheduler.submit(std::move(task));
+  }
   return result;
+}
+
+template <class T>
+Future<T> CompletionOf<T>::make_future() {
+  add_reference(static_cast<Completion*>(this));
+  return Future<T>(ValueRef<T>(this));
 }
 
 }  // namespace sched
@@ -538,7 +467,7 @@ template <class T>
 template <class F>
 auto Future<T>::then(F f, std::string name) {
   static_cast<void>(state());
-  return sched::run_after<T>(std::move(state_), std::move(f), std::move(name));
+  return sched::run_after(std::move(*this), std::move(f), std::move(name));
 }
 
 }  // namespace shoal

@@ -23,9 +23,7 @@ class [[nodiscard]] SharedFuture {
   /// Takes over the value of a Future, which is not valid afterwards. **Errors**: CheckError
   /// without a value to come.
   SharedFuture(Future<T>&& future)  // NOLINT(google-explicit-constructor): as std::shared_future
-      : state_(future.shared_state()) {
-    future = Future<T>();
-  }
+      : state_(sched::FutureAccess::detach(future)) {}
 
   /// Returns whether there is a value, now or to come.
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
@@ -34,10 +32,18 @@ class [[nodiscard]] SharedFuture {
 
   /// Waits for the value or the exception; any number of tasks may wait. **Caller**, **Blocks**,
   /// **Errors**: as Future::wait().
-  void wait() const {
-    if (!state().is_ready()) return state_->await();
-    if (sched::in_handler()) [[unlikely]]
-      sched::refuse_in_handler(state_->describe());
+  void wait() const { state().wait(); }
+  /// Waits for the value or the exception, at most for `delay`, a std::chrono::duration. See
+  /// Future::wait_for().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(D delay) const {
+    return state().wait_for_ns(sched::to_ns(delay));
+  }
+  /// Waits for the value or the exception, at most until `time`, a std::chrono::time_point or a
+  /// time of Team::now_ns(). See Future::wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(D time) const {
+    return sched::wait_until(state(), time);
   }
   /// Waits for the value and returns a reference to it, or throws the exception that the promise
   /// was given, at each call. **Caller**, **Blocks**, **Errors**: as Future::wait(). **Lifetime**:
@@ -60,8 +66,8 @@ class [[nodiscard]] SharedFuture {
   /// continuations. Exceptions are passed on as by Future::then().
   template <class F>
   auto then(F f, std::string name = "a continuation") const {
-    return sched::run_after<std::add_lvalue_reference_t<const T>>(shared_state(), std::move(f),
-                                                                  std::move(name));
+    static_cast<void>(state());
+    return sched::run_after(*this, std::move(f), std::move(name));
   }
 
   /// Suspends a coroutine until the value is there, and returns a reference to it or throws the
@@ -85,10 +91,10 @@ class [[nodiscard]] SharedFuture {
   }
 
  private:
-  template <class, class>
-  friend struct sched::Awaiter;
+  friend struct sched::FutureAccess;
 
-  sched::ValueState<T>& state() const {
+  [[nodiscard]] sched::Completion* completion() const { return &state(); }
+  sched::CompletionOf<T>& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come");
     return *state_;
   }

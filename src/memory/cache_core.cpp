@@ -52,7 +52,7 @@ void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
 
 Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
   send(key, awaited);
-  sched::ValueState<Copy>& result = *awaited.fetch->result;
+  sched::CompletionOf<Copy>& result = *awaited.fetch->result;
   if (!result.is_ready()) result.await();
   result.rethrow_error();
   return *result.value;

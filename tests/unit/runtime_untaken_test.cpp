@@ -133,9 +133,18 @@ TEST(Untaken, BehindAContinuation_FailsTheWorldOnce) {
       [](World& world) {
         std::vector<Future<void>> all;
         for (int i = 0; i < 3; ++i) all.push_back(world.async(fail));
-        const auto dropped = when_all(std::move(all));
+        const auto kept = when_all(std::move(all));
+        kept.wait();
       },
       "when_all()");
+  expect_reported(  // dropped before, it leaves the errors to its parts
+      [](World& world) {
+        std::vector<Future<void>> all;
+        all.push_back(world.async(fail, {.name = "apple"}));
+        all.push_back(Future<void>(world.async([] {})));
+        const auto dropped = when_all(std::move(all));
+      },
+      "apple");
   expect_reported([](World& world) { const auto dropped = picks(world); }, "a coroutine");
 }
 

@@ -22,10 +22,10 @@ class AsyncTask : public Task {
 
   /// Reports call it "task".
   AsyncTask(Scheduler& scheduler, TaskScope& in, F function)
-      : AsyncTask(in, new ValueState<Result>(scheduler), std::move(function)) {}
+      : AsyncTask(in, new CompletionOf<Result>(scheduler), std::move(function)) {}
   /// Its future is called `name` in reports; see Named for the task.
   AsyncTask(Scheduler& scheduler, TaskScope& in, const std::string& name, F function)
-      : AsyncTask(in, new ValueState<Result>(scheduler, name), std::move(function)) {}
+      : AsyncTask(in, new CompletionOf<Result>(scheduler, name), std::move(function)) {}
 
   /// Once, before it is submitted.
   [[nodiscard]] Future<Result> future() {
@@ -45,7 +45,7 @@ class AsyncTask : public Task {
   [[nodiscard]] std::string name() const override { return "task"; }
 
  private:
-  AsyncTask(TaskScope& in, ValueState<Result>* state, F&& function)
+  AsyncTask(TaskScope& in, CompletionOf<Result>* state, F&& function)
       : promise_(state), function_(std::move(function)) {
     scope = &in;
   }

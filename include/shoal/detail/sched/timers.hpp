@@ -19,6 +19,12 @@ concept Duration = requires(const D& duration) {
   { D::period::den } -> std::convertible_to<long double>;
 };
 
+/// A std::chrono::time_point, or a time of Team::now_ns().
+template <class T>
+concept Deadline = std::integral<T> || requires(const T& time) {
+  { time - T::clock::now() } -> Duration;
+};
+
 /// Rounded up; 0 for less than that. 285 years for what is longer: more a thread cannot sleep.
 template <Duration D>
 std::uint64_t to_ns(D duration) {

@@ -1,6 +1,9 @@
+#include <shoal/detail/sched/completion.hpp>
+
 #include <shoal/future.hpp>
 
 #include "env/host.hpp"
+#include "sched/timed_wait.hpp"
 #include "sched/worker.hpp"
 
 #include <fmt/core.h>
@@ -11,9 +14,9 @@
 
 namespace shoal::sched {
 
-FutureState::~FutureState() = default;
+Completion::~Completion() = default;
 
-bool FutureState::enlist(sync::Waiter& waiter) {
+bool Completion::enlist(sync::Waiter& waiter) {
   const sync::Lock lock(mutex_);
   // Either the value is ready now, or complete() sees the mark and takes the lock. acquire: as in
   // is_ready().
@@ -23,33 +26,51 @@ bool FutureState::enlist(sync::Waiter& waiter) {
 }
 
 // A task without a name is the one that the promise belongs to.
-std::string FutureState::name() const {
+std::string Completion::name() const {
   if (!name_.empty()) return name_;
   if (static_name_ != nullptr) return static_name_;
   return task_ != nullptr ? "task" : fmt::format("promise of {}", value_name());
 }
 
-std::string FutureState::promise_name() const {
+std::string Completion::promise_name() const {
   const bool has_name = !name_.empty() || static_name_ != nullptr || task_ != nullptr;
   return !has_name ? name() : fmt::format("promise '{}'", name());
 }
 
-std::string FutureState::describe() const { return fmt::format("get() of '{}'", name()); }
+std::string Completion::describe() const { return fmt::format("get() of '{}'", name()); }
 
-void FutureState::await() {
+void Completion::await() {
   const Worker* const worker = current_worker();
   const bool polls = worker != nullptr && worker->queues.deque.size_hint() <= 0;  // may nest a task
   if (!polls || !poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
 }
 
+FutureStatus Completion::wait_for_ns(std::uint64_t delay_ns) {
+  return wait_until_ns(Timers::due_ns(scheduler().env().now_ns(), delay_ns));
+}
+
+FutureStatus Completion::wait_until_ns(std::uint64_t due_ns) {
+  if (in_handler()) [[unlikely]]
+    refuse_in_handler(describe());
+  if (!is_ready()) {
+    if (due_ns <= scheduler().env().now_ns()) {
+      check_may_wait();
+      static_cast<void>(poll_missed());
+    } else {
+      TimedWait(*this, due_ns).wait();
+    }
+  }
+  return is_ready() ? FutureStatus::ready : FutureStatus::timeout;
+}
+
 // The error may be the failure's doing: a task that was dropped breaks its promise.
-void FutureState::throw_error() {
+void Completion::throw_error() {
   give_up_error();
   tell_main_of_failure(scheduler());
   std::rethrow_exception(error_);
 }
 
-void FutureState::complete(std::exception_ptr error, bool leaves) {
+void Completion::complete(std::exception_ptr error, bool leaves) {
   if (error != nullptr) [[unlikely]]
     return complete_with(std::move(error), leaves);
   make_ready(leaves);
@@ -68,14 +89,14 @@ TaskScope* scope_here() {
 }  // namespace
 
 // A scope that has failed drops its tasks and promises, and tells of that itself.
-[[gnu::noinline]] void FutureState::complete_with(std::exception_ptr error, bool leaves) {
+[[gnu::noinline]] void Completion::complete_with(std::exception_ptr error, bool leaves) {
   const TaskScope* const scope = scope_here();
   if (scope != nullptr && scope->failed()) give_up_error();
   error_ = std::move(error);
   make_ready(leaves);
 }
 
-inline void FutureState::make_ready(bool leaves) {
+inline void Completion::make_ready(bool leaves) {
   const std::uint32_t gone = leaves ? kReference : 0;
   std::uint32_t word = word_.load(kRelaxed);
   do {
@@ -87,7 +108,7 @@ inline void FutureState::make_ready(bool leaves) {
   if (leaves && word < 2 * kReference) delete this;
 }
 
-void FutureState::complete_awaited(bool leaves) {
+void Completion::complete_awaited(bool leaves) {
   sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
@@ -98,9 +119,14 @@ void FutureState::complete_awaited(bool leaves) {
   if (leaves) remove_reference(this);
 }
 
+void Completion::remove_future_shared() {
+  if (!is_ready()) abandon();
+  remove_shared();
+}
+
 // A future that goes with the stack of an exception, before its value is there, leaves the report
 // to that exception.
-void FutureState::remove_shared() {
+void Completion::remove_shared() {
   const std::uint32_t word = word_.load(kRelaxed);
   const bool is_last_future = (word & kReady) == 0 && word < 3 * kReference;
   if (is_last_future && std::uncaught_exceptions() > 0) give_up_error();
@@ -131,7 +157,7 @@ std::string untaken_text(const std::exception_ptr& error) {
 
 }  // namespace
 
-void FutureState::report_untaken() noexcept {
+void Completion::report_untaken() noexcept {
   const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
   if (is_taken || std::uncaught_exceptions() > 0) return;
   try {
@@ -177,14 +203,14 @@ std::exception_ptr caught_error() {
   return caught;
 }
 
-std::exception_ptr broken_promise(FutureState& state) {
+std::exception_ptr broken_promise(Completion& state) {
   state.give_up_error();
   if (std::exception_ptr failure = failure_here()) return failure;
   return std::make_exception_ptr(
       BrokenPromise(fmt::format("{} was destroyed before it was fulfilled", state.promise_name())));
 }
 
-void refuse_promise(const FutureState* state, const char* what) {
+void refuse_promise(const Completion* state, const char* what) {
   throw CheckError(fmt::format("{} cannot be used so: {}",
                                state != nullptr ? state->promise_name() : "a promise", what));
 }

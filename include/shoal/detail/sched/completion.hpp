@@ -1,0 +1,208 @@
+#pragma once
+// The end of an operation, under futures, transfers and collective operations.
+
+#include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/base/view.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/timers.hpp>
+#include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/ref.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace shoal {
+
+template <class T>
+class Future;
+
+/// Result of a wait with a deadline.
+enum class FutureStatus : std::uint8_t {
+  /// The value or the exception is there.
+  ready,
+  /// The deadline has passed before.
+  timeout
+};
+
+namespace sched {
+
+/// Name of a promise, in memory that lives as long as the program: no string is made of it.
+struct StaticName {
+  const char* text;
+};
+
+/// The end of one operation, which any number of tasks and threads wait for: of a task with a
+/// future, a promise, an access to global memory, a collective operation, or several of these.
+/// CompletionOf has the value. It counts its references, and starts with one.
+///
+/// One atomic word holds the number of references, whether the end has come, and whether a waiter
+/// exists: completing without waiters takes one atomic operation and no lock.
+class Completion : public WaitingRoom, public sync::Pooled {
+ public:
+  explicit Completion(Scheduler& scheduler) : WaitingRoom(scheduler) {}
+  Completion(Scheduler& scheduler, std::string name)
+      : WaitingRoom(scheduler), name_(std::move(name)) {}
+  Completion(Scheduler& scheduler, StaticName name)
+      : WaitingRoom(scheduler), static_name_(name.text) {}
+  virtual ~Completion();
+
+  bool enlist(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] bool is_over() const override { return is_ready(); }
+  [[nodiscard]] bool needs(const Task& task) const override {
+    return &task == task_ && !is_ready();  // once it is, another task may be there
+  }
+  /// The task fulfils the promise when it ends, not before. **Precondition**: no waiter yet.
+  void set_task(const Task& task) { task_ = &task; }
+  [[nodiscard]] bool is_ready() const {
+    // acquire pairs with the release in complete()
+    return (word_.load(std::memory_order_acquire) & kReady) != 0;
+  }
+  /// Parks the caller until the end.
+  void await();
+  /// Waits for the end, for a program: it may have come already. **Errors**: as wait_for().
+  void wait() {
+    if (!is_ready()) return await();
+    if (in_handler()) [[unlikely]]
+      refuse_in_handler(describe());
+  }
+  /// Waits for the end, at most until `due_ns` by the clock of the rank. A caller that gives up
+  /// leaves nothing behind. **Errors**: as wait().
+  [[nodiscard]] FutureStatus wait_until_ns(std::uint64_t due_ns);
+  /// Waits for the end, at most for `delay_ns`. **Errors**: as wait().
+  [[nodiscard]] FutureStatus wait_for_ns(std::uint64_t delay_ns);
+  void rethrow_error() {
+    if (error_ != nullptr) throw_error();
+  }
+  /// The error for a caller that passes it on; nullptr without one. **Precondition**: is_ready().
+  [[nodiscard]] std::exception_ptr take_error() {
+    if (error_ != nullptr) [[unlikely]]
+      give_up_error();
+    return error_;
+  }
+  /// Marks an error of it as taken, as another error stands for it. A state that ends with an error
+  /// that was not taken fails the team of the code that ends it.
+  void give_up_error() { word_.fetch_or(kTaken, kRelaxed); }
+  /// Returns whether it has ended with an error that was taken.
+  [[nodiscard]] bool has_taken_error() const {
+    constexpr std::uint32_t kBoth = kReady | kTaken;
+    return (word_.load(std::memory_order_acquire) & kBoth) == kBoth;
+  }
+  [[nodiscard]] std::string name() const;
+  /// "promise 'x'", or "promise of int" without a name.
+  [[nodiscard]] std::string promise_name() const;
+
+  /// Marks the state as ready; called once, by the promise, after the value was stored. `leaves`:
+  /// gives up the promise's reference.
+  void complete(std::exception_ptr error, bool leaves);
+
+  /// Adds a second reference. **Caller**: the owner of the only one.
+  void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
+  friend void add_reference(Completion* state) { state->word_.fetch_add(kReference, kRelaxed); }
+  /// Gives up the reference of the future. Before the end, abandon() is called.
+  friend void remove_future(Completion* state) {
+    if (state->word_.load(std::memory_order_acquire) < 2 * kReference) {
+      delete state;
+    } else {
+      state->remove_future_shared();
+    }
+  }
+  // The owner of the only reference needs no read-modify-write: no other thread can add one.
+  // acquire and release: the deletion happens after all accesses by former owners.
+  friend void remove_reference(Completion* state) {
+    if (state->word_.load(std::memory_order_acquire) < 2 * kReference) {
+      delete state;
+    } else {
+      state->remove_shared();
+    }
+  }
+
+ protected:
+  /// Called before the end, when the future is gone and the operation may be given up.
+  virtual void abandon() noexcept {}
+  [[nodiscard]] bool has_error() const { return error_ != nullptr; }
+  /// Called as it ends with an error. Fails the team of the caller, unless the error was taken.
+  void report_untaken() noexcept;
+  /// Type of the value, in messages.
+  [[nodiscard]] virtual std::string value_name() const = 0;
+
+ private:
+  static constexpr std::uint32_t kReady = 1;
+  static constexpr std::uint32_t kAwaited = 2;  // once set, it stays so
+  static constexpr std::uint32_t kTaken = 4;    // an error, or it need not be
+  static constexpr std::uint32_t kReference = 8;
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
+  [[noreturn]] void throw_error();
+  void remove_shared();
+  void remove_future_shared();
+  void complete_with(std::exception_ptr error, bool leaves);
+  void make_ready(bool leaves);
+  void complete_awaited(bool leaves);
+
+  std::atomic<std::uint32_t> word_{kReference};
+  const std::string name_;                   // may be empty
+  const char* const static_name_ = nullptr;  // in its place
+  const Task* task_ = nullptr;               // that fulfils it, if that is known
+  std::exception_ptr error_;                 // written before kReady
+};
+
+/// Waits for the end, at most until a time of Team::now_ns(), or of another clock, which then tells
+/// how much time is left.
+template <Deadline D>
+FutureStatus wait_until(Completion& what, D time) {
+  if constexpr (std::integral<D>) {
+    return what.wait_until_ns(static_cast<std::uint64_t>(time));
+  } else {
+    return what.wait_for_ns(to_ns(time - D::clock::now()));
+  }
+}
+
+/// Whether a result of type T refers to objects that may end with the function that returns it.
+template <class T>
+inline constexpr bool refers_v = std::is_reference_v<T> || wire::is_view_v<std::remove_cv_t<T>>;
+
+/// Value of type void.
+struct Nothing {};
+template <class T>
+using Stored = std::conditional_t<std::is_void_v<T>, Nothing, T>;
+
+/// A completion with its value.
+template <class T>
+class CompletionOf : public Completion {
+ public:
+  using Completion::Completion;
+  /// Makes the future, once, for the owner of a reference.
+  [[nodiscard]] Future<T> make_future();
+  ~CompletionOf() override {
+    if (has_error()) [[unlikely]]
+      report_untaken();
+  }
+  std::optional<Stored<T>> value;  // written before complete()
+
+ protected:
+  [[nodiscard]] std::string value_name() const override { return type_name<T>(); }
+};
+template <class T>
+using ValueRef = sync::Ref<CompletionOf<T>>;
+
+/// Returns the error of a promise that is destroyed without a value: the failure of the caller's
+/// scope, if that has failed and drops its tasks, else BrokenPromise. Nobody has to take it: it is
+/// for those who wait.
+[[nodiscard]] std::exception_ptr broken_promise(Completion& state);
+/// Returns the exception that is being handled; the failure of the caller's scope if that has
+/// cancelled the task.
+[[nodiscard]] std::exception_ptr caught_error();
+/// Throws CheckError for a wrong use of a promise. `state` is nullptr after the promise has given
+/// it up.
+[[noreturn]] void refuse_promise(const Completion* state, const char* what);
+[[noreturn]] void refuse_future(const char* what);
+
+}  // namespace sched
+}  // namespace shoal
