@@ -174,9 +174,9 @@ class GlobalMemory {
     auto pending = make_pending<Value>();
     Future<Value> value = pending->future();
     if (const std::byte* place = at(from, sizeof(T), Access::get)) {
-      memory::load(pending->value, place);
+      memory::load(*pending->value, place);
     } else {
-      core_->get({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(pending->value),
+      core_->get({from.rank().value(), from.offset(), sizeof(T), 0, 1}, bytes(*pending->value),
                  *pending);
     }
     pending->end_one();
@@ -202,7 +202,7 @@ class GlobalMemory {
   template <memory::Copied T>
   void get(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to) {
     core_->check_may_wait(from.rank().value(), "get()");
-    get_async(from, to).take();
+    get_async(from, to).await();
   }
   /// Starts to read to.size() elements, beginning at the address, into `to`, and does not block for
   /// the answer. `to` must not be touched before the Transfer is complete.
@@ -223,7 +223,7 @@ class GlobalMemory {
   void get_strided(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to, std::size_t block,
                    std::size_t stride) {
     core_->check_may_wait(from.rank().value(), "get_strided()");
-    get_blocks(from, to, block, stride).take();
+    get_blocks(from, to, block, stride).await();
   }
   /// Writes the elements of `from` in blocks of `block` elements, which begin `stride` elements
   /// apart in global memory. `from` may be reused on return. The size of `from` is a multiple of
@@ -256,7 +256,7 @@ class GlobalMemory {
     }
     if (far.empty()) return;
     auto pending = make_pending<void>();
-    Transfer transfer(pending, pending->future(), true);
+    Transfer transfer(pending, true);
     core_->many(far, {.element_bytes = sizeof(T)}, reinterpret_cast<std::byte*>(to.data()),
                 *pending);
     pending->end_one();
@@ -291,7 +291,7 @@ class GlobalMemory {
     // Messages between two ranks are handled in order: a small put is one. With checks on, its
     // target may refuse it.
     if (from.size_bytes() >= kLargeMessageBytes || checks() || sync::watches_strands()) {
-      transfer.take();
+      transfer.await();
     }
     signal();
   }
@@ -544,7 +544,7 @@ class GlobalMemory {
   }
   Transfer get_remote(const memory::Range& from, std::byte* to) {
     auto pending = make_pending<void>();
-    Transfer transfer(pending, pending->future(), true);
+    Transfer transfer(pending, true);
     core_->get(from, to, *pending);
     pending->end_one();
     return transfer;
@@ -552,7 +552,7 @@ class GlobalMemory {
   Transfer put_remote(const memory::Range& to, const std::byte* from) {
     auto pending = make_pending<void>();
     core_->follow(*pending);
-    Transfer transfer(pending, pending->future(), false);
+    Transfer transfer(pending, false);
     const memory::Sending sending(*pending);
     core_->put(to, from, *pending);
     return transfer;
@@ -602,7 +602,7 @@ class GlobalMemory {
     }
     auto pending = make_pending<void>();
     core_->follow(*pending);
-    Transfer transfer(pending, pending->future(), false);
+    Transfer transfer(pending, false);
     const memory::Sending sending(*pending);
     core_->word(at.rank().value(), at.offset(), word_for<T>(op, value, T()), nullptr, *pending);
     return transfer;
@@ -659,7 +659,7 @@ class GlobalMemory {
     if (!far.empty()) {
       auto pending = make_pending<void>();
       core_->follow(*pending);
-      transfer = Transfer(pending, pending->future(), false);
+      transfer = Transfer(pending, false);
       const memory::Sending sending(*pending);
       // only read
       auto* const data = reinterpret_cast<std::byte*>(const_cast<T*>(from.data()));

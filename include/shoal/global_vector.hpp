@@ -121,7 +121,7 @@ class GlobalVector {
       memory_.core().check_may_wait(from.rank().value(), "get() of a vector");
       transfers.push_back(memory_.get_async(from, to.subspan(at, count)));
     });
-    for (Transfer& transfer : transfers) transfer.take();
+    for (Transfer& transfer : transfers) transfer.await();
   }
   /// Writes `from` to the elements from `first` on. The writes are complete after
   /// GlobalMemory::quiet().

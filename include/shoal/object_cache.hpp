@@ -113,10 +113,21 @@ class ObjectCache {
   static constexpr bool kRaw = std::is_trivially_copyable_v<T>;
 
   /// A fetch of bytes.
-  class RawFetch final : public memory::Pending {
+  class RawFetch final : public sched::CompletionOf<void>, public memory::Pending {
    public:
     RawFetch(ObjectCache& cache, FetchRef fetch)
-        : Pending(cache.scheduler()), cache_(cache), fetch_(std::move(fetch)), object(new Place) {}
+        : CompletionOf<void>(cache.scheduler()),
+          Pending(static_cast<sched::Completion&>(*this)),
+          cache_(cache),
+          fetch_(std::move(fetch)),
+          object(new Place) {}
+
+    friend void add_reference(RawFetch* fetch) {
+      add_reference(static_cast<sched::Completion*>(fetch));
+    }
+    friend void remove_reference(RawFetch* fetch) {
+      remove_reference(static_cast<sched::Completion*>(fetch));
+    }
 
    private:
     struct Place {

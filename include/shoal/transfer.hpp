@@ -1,9 +1,10 @@
 #pragma once
 // Requests under way, and the notification of their ends.
 
-#include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/ref.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/sync/waiter.hpp>
 #include <shoal/future.hpp>
 
 #include <atomic>
@@ -15,14 +16,14 @@
 
 namespace shoal::memory {
 
-/// Completion of a number of requests, each of which refers to it.
+/// Requests of an access to global memory: a part of its completion, to which each of them refers.
 ///
 /// The destination of answers may be destroyed before they arrive, when the stack of a failed task
 /// unwinds: abandon() returns when no handler writes to the destination any more.
-class Pending : public sched::WaitingRoom, public sync::Pooled {
+class Pending {
  public:
-  explicit Pending(sched::Scheduler& scheduler) : WaitingRoom(scheduler) {}
-  virtual ~Pending() = default;
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
 
   /// Adds one request, before it is sent. The sender holds one from the beginning.
   void add() { left_.fetch_add(1, std::memory_order_relaxed); }
@@ -35,6 +36,8 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   /// Records an error of the target; the first one counts. Returns false if the Transfer was
   /// dropped: then the caller reports the error.
   [[nodiscard]] bool refuse(std::exception_ptr error);
+  /// Records that its memory has ended before the answer; nobody has to take that.
+  void break_off() { fail(sched::broken_promise(completion_)); }
   /// Called when the Transfer of puts is destroyed without a wait. An error that has arrived is
   /// reported: it fails the run.
   void drop() noexcept {
@@ -53,22 +56,15 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   /// Returns when no handler writes answers any more. Parks the caller if necessary.
   void abandon() noexcept;
 
-  friend void add_reference(Pending* pending) {
-    pending->references_.fetch_add(1, std::memory_order_relaxed);
-  }
-  // acq_rel: the deletion happens after all accesses by former owners.
-  friend void remove_reference(Pending* pending) {
-    if (pending->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete pending;
-  }
+  friend void add_reference(Pending* pending) { add_reference(&pending->completion_); }
+  friend void remove_reference(Pending* pending) { remove_reference(&pending->completion_); }
 
-  std::uint64_t word = 0;  // an answer of one word
-
-  // As something to wait for: the end of writing, in abandon().
-  bool enlist(sync::Waiter& waiter) override;
-  [[nodiscard]] std::string describe() const override { return "the end of a transfer"; }
-  [[nodiscard]] bool is_cancellable() const override { return false; }
+  std::uint64_t word = 0;    // an answer of one word
+  bool writes_here = false;  // answers go to memory of the program
 
  protected:
+  explicit Pending(sched::Completion& completion) : completion_(completion) {}
+  ~Pending() = default;
   /// Called when all requests have ended, with the error if there was one.
   virtual void finish(std::exception_ptr error) = 0;
 
@@ -76,16 +72,19 @@ class Pending : public sched::WaitingRoom, public sync::Pooled {
   static constexpr std::uint32_t kAbandoned = 1U << 31U;
   static constexpr std::uint8_t kDropped = 1;
   static constexpr std::uint8_t kRefused = 2;
+  class EndOfWriting;
 
   void finish_all();
   void report() noexcept;
 
-  std::atomic<std::uint32_t> references_{1};
+  sched::Completion& completion_;
   std::atomic<std::uint32_t> left_{1};
   std::atomic<std::uint32_t> writing_{0};  // how many write, and whether it is abandoned
   // refuse() and drop() set a bit each, and the later one reports. acq_rel: it sees the error.
   std::atomic<std::uint8_t> fate_{0};
+  mutable sync::Mutex mutex_;
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);
+  sync::Waiter* abandoner_ SHOAL_GUARDED_BY(mutex_) = nullptr;
   sync::Ref<Pending> then_;
 };
 
@@ -101,48 +100,51 @@ class Sending {
   Pending& pending_;
 };
 
-/// Completion that fulfils a promise.
+/// Completion of an access with its value, into which answers are written.
 template <class T>
-class PendingValue final : public Pending {
+class PendingValue final : public sched::CompletionOf<T>, public Pending {
  public:
-  explicit PendingValue(sched::Scheduler& scheduler) : Pending(scheduler), promise_(scheduler) {}
+  explicit PendingValue(sched::Scheduler& scheduler)
+      : sched::CompletionOf<T>(scheduler), Pending(static_cast<sched::Completion&>(*this)) {
+    this->value.emplace();
+  }
+  [[nodiscard]] Future<T> future() { return this->make_future(); }
 
-  [[nodiscard]] Future<T> future() { return promise_.future(); }
-  sched::Stored<T> value{};  // answers are written here; not of void
-
- private:
-  void finish(std::exception_ptr error) override {
-    if (error != nullptr) {
-      promise_.set_exception(std::move(error));
-    } else if constexpr (std::is_void_v<T>) {
-      promise_.set_value();
-    } else {
-      promise_.set_value(std::move(value));
-    }
+  friend void add_reference(PendingValue* pending) {
+    add_reference(static_cast<sched::Completion*>(pending));
+  }
+  friend void remove_reference(PendingValue* pending) {
+    remove_reference(static_cast<sched::Completion*>(pending));
   }
 
-  Promise<T> promise_;
+ private:
+  void finish(std::exception_ptr error) override { this->complete(std::move(error), false); }
 };
 
-/// Completion that fulfils a promise with the word of the answer.
+/// Completion of an access with its value in the word of the answer.
 template <class T>
-class PendingWord final : public Pending {
+class PendingWord final : public sched::CompletionOf<T>, public Pending {
  public:
-  explicit PendingWord(sched::Scheduler& scheduler) : Pending(scheduler), promise_(scheduler) {}
-  [[nodiscard]] Future<T> future() { return promise_.future(); }
+  explicit PendingWord(sched::Scheduler& scheduler)
+      : sched::CompletionOf<T>(scheduler), Pending(static_cast<sched::Completion&>(*this)) {}
+  [[nodiscard]] Future<T> future() { return this->make_future(); }
+
+  friend void add_reference(PendingWord* pending) {
+    add_reference(static_cast<sched::Completion*>(pending));
+  }
+  friend void remove_reference(PendingWord* pending) {
+    remove_reference(static_cast<sched::Completion*>(pending));
+  }
 
  private:
   void finish(std::exception_ptr error) override {
-    if (error != nullptr) {
-      promise_.set_exception(std::move(error));
-    } else {
-      T value;
-      std::memcpy(&value, &word, sizeof(T));
-      promise_.set_value(value);
+    if (error == nullptr) {
+      T result;
+      std::memcpy(&result, &word, sizeof(T));
+      this->value.emplace(result);
     }
+    this->complete(std::move(error), false);
   }
-
-  Promise<T> promise_;
 };
 
 }  // namespace shoal::memory
@@ -153,68 +155,121 @@ class GlobalMemory;
 template <class T>
 class GlobalVector;
 
-/// Remote completion of an access to global memory. Movable.
+/// Remote completion of an access to global memory: a Future<void> that may be dropped. Movable.
 ///
 /// A put may be dropped: the data travels on, and GlobalMemory::quiet() and Team::wait() wait for
 /// it. If its target then refuses it, the team fails. The destructor of a get waits until its
 /// memory is not written any more, or cancels the request.
 class Transfer {
  public:
+  /// A transfer has no value.
+  using value_type = void;
+
   /// A complete transfer.
   Transfer() = default;
-  /// Made by GlobalMemory.
-  Transfer(sync::Ref<memory::Pending> pending, Future<void> future, bool writes_here)
-      : pending_(std::move(pending)), future_(std::move(future)), writes_here_(writes_here) {}
+  /// Made by GlobalMemory. `writes_here`: answers go to memory of the program.
+  Transfer(sync::Ref<memory::PendingValue<void>> pending, bool writes_here)
+      : pending_(std::move(pending)) {
+    pending_->writes_here = writes_here;
+  }
   Transfer(Transfer&& other) noexcept = default;
   /// Takes the other transfer over.
   Transfer& operator=(Transfer&& other) noexcept {
-    release();
-    pending_ = std::move(other.pending_);
-    future_ = std::move(other.future_);
-    writes_here_ = other.writes_here_;
+    if (this != &other) {
+      release();
+      pending_ = std::move(other.pending_);
+    }
     return *this;
   }
   ~Transfer() { release(); }
 
   /// Returns whether the transfer is complete. **Caller**: any thread. **Blocks**: never.
   [[nodiscard]] bool is_ready() const {
-    if (!future_.valid()) return true;
-    if (!future_.is_ready()) return false;
-    sync::observe(pending_.get());
+    if (pending_ == nullptr) return true;
+    if (!pending_->is_ready()) return sched::poll_missed();
+    sync::observe(token());
     return true;
   }
   /// Returns when the transfer is complete: the data is at its place, and visible to the caller.
   /// **Caller**: a task, the main function. **Blocks**: parks the task. **Errors**: those of the
   /// target, such as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
-    if (!future_.valid()) return sched::check_may_wait("wait() of a Transfer");
-    take();
+    if (pending_ == nullptr) return sched::check_may_wait("wait() of a Transfer");
+    await();
   }
+  /// Waits until the transfer is complete, at most for `delay`, a std::chrono::duration; in a
+  /// simulated world, of virtual time. An error of the target is left to wait(). **Caller**,
+  /// **Blocks**, **Errors**: as Future::wait_for().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(D delay) const {
+    if (pending_ == nullptr) return complete_status();
+    return status_after(pending_->wait_for_ns(sched::to_ns(delay)));
+  }
+  /// Waits until the transfer is complete, at most until `time`, a std::chrono::time_point or a
+  /// time of Team::now_ns(). See wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(D time) const {
+    if (pending_ == nullptr) return complete_status();
+    return status_after(sched::wait_until(*pending_, time));
+  }
+
+  /// Runs f() as a task once the transfer is complete; returns the future of its result. If the
+  /// target refuses the access, f does not run, and that future gets the error. Afterwards this is
+  /// a complete transfer. The memory of a get lasts until then: let `f` own it. **Blocks**: never.
+  template <class F>
+  auto then(F f, std::string name = "a continuation") {
+    return sched::run_after(std::move(*this), std::move(f), std::move(name));
+  }
+  /// Suspends a coroutine until the transfer is complete, or throws the error of the target. See
+  /// Future about objects that must not last across a co_await.
+  [[nodiscard]] auto operator co_await() && {
+    return sched::Awaiter<Transfer, void>{std::move(*this)};
+  }
+  /// Suspends a coroutine until a named transfer is complete. See co_await of a temporary.
+  [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
  private:
   friend class GlobalMemory;
   template <class T>
   friend class GlobalVector;
+  friend struct sched::FutureAccess;
+
+  [[nodiscard]] sched::Completion* completion() const { return pending_.get(); }
+  /// What its requests publish to the race detector.
+  [[nodiscard]] const memory::Pending* token() const { return pending_.get(); }
+  static FutureStatus complete_status() {
+    sched::check_may_wait("wait_for() of a Transfer");
+    return FutureStatus::ready;
+  }
+  [[nodiscard]] FutureStatus status_after(FutureStatus status) const {
+    if (status == FutureStatus::ready) sync::observe(token());
+    return status;
+  }
   /// Waits without checking the caller: it may wait, or need not.
+  void await() {
+    if (pending_ == nullptr) return;
+    pending_->wait();
+    take();
+  }
+  /// Ends it, as it is complete, or throws the error.
   void take() {
-    if (!future_.valid()) return;
-    future_.get();
-    sync::observe(pending_.get());
+    if (pending_ == nullptr) return;
+    const sync::Ref<memory::PendingValue<void>> pending = std::move(pending_);
+    sync::observe(static_cast<const memory::Pending*>(pending.get()));
+    pending->rethrow_error();
   }
   void release() noexcept {
     if (pending_ == nullptr) return;
-    if (!writes_here_) {
-      if (future_.valid()) pending_->drop();
+    if (!pending_->writes_here) {
+      if (!pending_->has_taken_error()) pending_->drop();
     } else {
-      if (future_.valid() && !future_.is_ready()) pending_->abandon();
-      sync::observe(pending_.get());
+      if (!pending_->is_ready()) pending_->Pending::abandon();
+      sync::observe(token());
     }
     pending_ = {};
   }
 
-  sync::Ref<memory::Pending> pending_;
-  Future<void> future_;  // not valid: complete
-  bool writes_here_ = false;
+  sync::Ref<memory::PendingValue<void>> pending_;  // nullptr: complete
 };
 
 }  // namespace shoal

@@ -74,7 +74,7 @@ Future<std::uint64_t> Remote::allocate_on(Rank rank, std::size_t size_bytes,
   auto pending = sync::Ref(new PendingValue<std::uint64_t>(scope_.scheduler()));
   Future<std::uint64_t> offset = pending->future();
   const Asker asker =
-      begin(*pending, rank.value(), reinterpret_cast<std::byte*>(&pending->value), 0);
+      begin(*pending, rank.value(), reinterpret_cast<std::byte*>(&*pending->value), 0);
   allocate_.send(rank, AllocateRequest{asker, size_bytes, alignment});
   pending->end_one();
   return offset;

@@ -4,6 +4,9 @@
 #include <shoal/detail/sync/waiter.hpp>
 #include <shoal/detail/team/core.hpp>
 
+#include <string>
+#include <utility>
+
 namespace shoal::memory {
 
 void Pending::fail(std::exception_ptr error) {
@@ -23,7 +26,8 @@ void Pending::report() noexcept {
     const sync::Lock lock(mutex_);
     error = error_;
   }
-  TeamCore::of(sched::current_scope(scheduler())).fail("a put that nothing waited for", error);
+  TeamCore::of(sched::current_scope(completion_.scheduler()))
+      .fail("a put that nothing waited for", error);
 }
 
 void Pending::finish_all() {
@@ -52,23 +56,41 @@ void Pending::leave() {
   sync::Waiter* waiter = nullptr;
   {
     const sync::Lock lock(mutex_);
-    waiter = waiters_.pop();
+    waiter = std::exchange(abandoner_, nullptr);
   }
   if (waiter != nullptr) waiter->wake();
 }
 
-bool Pending::enlist(sync::Waiter& waiter) {
-  const sync::Lock lock(mutex_);
-  if (writing_.load(std::memory_order_acquire) == kAbandoned) return false;
-  waiters_.push(waiter);
-  return true;
-}
+/// Wait for the end of writing, in abandon().
+class Pending::EndOfWriting final : public sched::Waitable {
+ public:
+  explicit EndOfWriting(Pending& pending)
+      : Waitable(pending.completion_.scheduler()), pending_(pending) {}
+  bool enlist(sync::Waiter& waiter) override {
+    const sync::Lock lock(pending_.mutex_);
+    if (pending_.writing_.load(std::memory_order_acquire) == kAbandoned) return false;
+    pending_.abandoner_ = &waiter;
+    return true;
+  }
+  bool withdraw(sync::Waiter& waiter) override {
+    const sync::Lock lock(pending_.mutex_);
+    if (pending_.abandoner_ != &waiter) return false;
+    pending_.abandoner_ = nullptr;
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "the end of a transfer"; }
+  [[nodiscard]] bool is_cancellable() const override { return false; }
+  void wait() { wait_here(); }
+
+ private:
+  Pending& pending_;
+};
 
 void Pending::abandon() noexcept {
   writing_.fetch_or(kAbandoned, std::memory_order_acq_rel);
   while (writing_.load(std::memory_order_acquire) != kAbandoned) {
     try {
-      wait_here();
+      EndOfWriting(*this).wait();
     } catch (...) {  // in a handler, which must not wait: small copies end soon
       static_cast<void>(0);
     }

@@ -167,7 +167,17 @@ AmOptions Remote::named(const char* what) const {
   return messaging::model_options(fmt::format("memory '{}': {}", name_, what));
 }
 
-Remote::~Remote() { scope_.remove(*this); }
+Remote::~Remote() {
+  scope_.remove(*this);
+  std::vector<sync::Ref<Pending>> unanswered;
+  requests_.for_each([&unanswered](Request& request) {
+    if (request.pending != nullptr) unanswered.push_back(std::move(request.pending));
+  });
+  for (const sync::Ref<Pending>& pending : unanswered) {
+    pending->break_off();
+    pending->end_one();
+  }
+}
 
 void Remote::close_handlers() {
   scope_.close_handlers(std::array{tell_.number(), got_.number(), done_.number(), refused_.number(),
