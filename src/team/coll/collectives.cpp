@@ -209,8 +209,18 @@ const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
   return exchange_->wait(operation);
 }
 
-void Collectives::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
-  exchange_->then(operation, std::move(completion));
+void Collectives::then(const SharedOperation& operation, sync::Ref<Result> result) {
+  exchange_->then(operation, std::move(result));
+}
+
+void Result::complete(const std::vector<Block>& results) {
+  std::exception_ptr error;
+  try {
+    store(results);
+  } catch (...) {
+    error = sched::caught_error();
+  }
+  completion_.complete(std::move(error), false);
 }
 
 }  // namespace shoal::coll

@@ -167,16 +167,16 @@ void Exchange::flush() const {
   if (size_ > 1) scope_.messenger().flush();
 }
 
-void Exchange::then(const SharedOperation& operation, std::unique_ptr<Completion> completion) {
+void Exchange::then(const SharedOperation& operation, sync::Ref<Result> result) {
   flush();
   bool is_done = false;
   {
     const sync::Lock lock(mutex_);
     is_done = operation->is_done();
-    if (!is_done) operation->completion_.swap(completion);
+    if (!is_done) operation->result_ = std::move(result);
   }
   if (is_done) {
-    completion->complete(operation->results());
+    result->complete(operation->results());
   } else if (scope_.failed()) {
     scope_.give_up_promises();
   }
@@ -186,25 +186,25 @@ void Exchange::give_up(const term::Scope& failed, std::vector<term::GivenUp>& pr
   if (&failed != &scope_) return;
   const sync::Lock lock(mutex_);
   for (const SharedOperation& operation : table_->running) {
-    if (operation->completion_ == nullptr) continue;
-    promises.emplace_back([given = std::shared_ptr<Completion>(std::move(operation->completion_))](
-                              const std::exception_ptr& error) { given->fail(error); });
+    if (operation->result_ == nullptr) continue;
+    promises.emplace_back([result = std::move(operation->result_)](
+                              const std::exception_ptr& error) { result->fail(error); });
   }
 }
 
 // Its coroutine stands at its end, or is not gone on with any more.
 void Exchange::complete(Operation& operation) {
   if (operation.failed_) return;
-  std::unique_ptr<Completion> completion;
+  sync::Ref<Result> result;
   bool has_waiter = false;
   {
     const sync::Lock lock(mutex_);
     operation.done_.store(true, std::memory_order_release);
-    completion = std::move(operation.completion_);
+    result = std::move(operation.result_);
     has_waiter = operation.has_waiter_;
     table_->remove(operation);
   }
-  if (completion != nullptr) completion->complete(operation.results());
+  if (result != nullptr) result->complete(operation.results());
   if (has_waiter) scope_.unpark_member();
 }
 
@@ -380,7 +380,7 @@ std::uint64_t Exchange::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   std::uint64_t count = 0;
   for (const SharedOperation& operation : table_->running) {
-    count += operation->completion_ != nullptr ? 1 : 0;
+    count += operation->result_ != nullptr ? 1 : 0;
   }
   return count;
 }
@@ -389,7 +389,7 @@ std::vector<std::string> Exchange::describe_unsatisfied() const {
   const sync::Lock lock(mutex_);
   std::vector<std::string> lines;
   for (const SharedOperation& operation : table_->running) {
-    if (operation->completion_ == nullptr || operation->awaited_ == nullptr) continue;
+    if (operation->result_ == nullptr || operation->awaited_ == nullptr) continue;
     lines.push_back(fmt::format("{} waits for a message from rank {}", operation->standing().text(),
                                 operation->awaited_->source_));
   }

@@ -36,6 +36,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   }
   ~Operation() {
     if (body_) body_.destroy();
+    if (result_ != nullptr) result_->break_off();
   }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -133,7 +134,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   Receive* awaited_ = nullptr;
   std::atomic<bool> done_{false};  // release and acquire: after results_
   bool has_waiter_ = false;
-  std::unique_ptr<Completion> completion_;
+  sync::Ref<Result> result_;  // nullptr: none
 };
 
 /// Pooled: so is the coroutine's frame.

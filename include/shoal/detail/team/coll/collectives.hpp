@@ -2,6 +2,8 @@
 // Collective operations of a team, on active messages between its members.
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/completion.hpp>
+#include <shoal/detail/sync/ref.hpp>
 #include <shoal/detail/team/coll/block.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/rank.hpp>
@@ -75,13 +77,30 @@ class Operation;
 class Exchange;
 using SharedOperation = std::shared_ptr<Operation>;
 
-/// Notified once, on any thread, when an operation has ended on this rank. It must not block.
-class Completion {
+/// The result of an operation: a part of its completion.
+class Result {
  public:
-  virtual ~Completion() = default;
-  virtual void complete(const std::vector<Block>& results) = 0;
-  /// Called instead of the notification when the scope has failed.
-  virtual void fail(const std::exception_ptr& error) = 0;
+  Result(const Result&) = delete;
+  Result& operator=(const Result&) = delete;
+
+  /// Called once, on any thread, when the operation has ended on this rank.
+  void complete(const std::vector<Block>& results);
+  /// Called in its place when the scope has failed.
+  void fail(const std::exception_ptr& error) { completion_.complete(error, false); }
+  /// Called in its place when the operation goes before its end.
+  void break_off() { fail(sched::broken_promise(completion_)); }
+
+  friend void add_reference(Result* result) { add_reference(&result->completion_); }
+  friend void remove_reference(Result* result) { remove_reference(&result->completion_); }
+
+ protected:
+  explicit Result(sched::Completion& completion) : completion_(completion) {}
+  ~Result() = default;
+  /// Stores the value, or throws.
+  virtual void store(const std::vector<Block>& results) = 0;
+
+ private:
+  sched::Completion& completion_;
 };
 
 /// One per rank of a team; made on all its ranks before any other instance handler of the team. All
@@ -147,8 +166,8 @@ class Collectives {
 
   /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
-  /// Tells `completion` when the operation has ended, or at once.
-  void then(const SharedOperation& operation, std::unique_ptr<Completion> completion);
+  /// Completes `result` when the operation has ended, or at once.
+  void then(const SharedOperation& operation, sync::Ref<Result> result);
 
  private:
   template <class Start>

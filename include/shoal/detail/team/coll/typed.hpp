@@ -119,32 +119,49 @@ inline auto into(std::span<std::byte> place) {
   return [place](const std::vector<Block>& results) { copy_results(results, place); };
 }
 
+/// The completion of an operation with its result, which `Convert` makes.
+template <class R, class Convert>
+class ResultOf final : public sched::CompletionOf<R>, public Result {
+ public:
+  ResultOf(sched::Scheduler& scheduler, Convert convert)
+      : sched::CompletionOf<R>(scheduler, sched::StaticName{"a collective operation"}),
+        Result(static_cast<sched::Completion&>(*this)),
+        convert_(std::move(convert)) {}
+
+  friend void add_reference(ResultOf* result) {
+    add_reference(static_cast<sched::Completion*>(result));
+  }
+  friend void remove_reference(ResultOf* result) {
+    remove_reference(static_cast<sched::Completion*>(result));
+  }
+
+ private:
+  void store(const std::vector<Block>& results) override {
+    if constexpr (std::is_void_v<R>) {
+      convert_(results);
+      this->value.emplace();
+    } else {
+      this->value.emplace(convert_(results));
+    }
+  }
+
+  Convert convert_;
+};
+
 /// An operation that has begun, and how its result is made.
 template <class R, class Convert>
 class Started {
  public:
-  using Result = R;
-
   Started(Collectives& in, SharedOperation operation, Convert convert)
       : in_(in), operation_(std::move(operation)), convert_(std::move(convert)) {}
 
   /// Parks the caller. **Errors**: as Scope::wait().
   R wait() { return convert_(in_.wait(operation_)); }
-  /// Fulfilled when the operation has ended on this rank.
-  Future<R> future(const char* name) {
-    struct Told final : Completion {
-      Told(sched::Scheduler& scheduler, const char* name, Convert function)
-          : promise(scheduler, name), convert(std::move(function)) {}
-      void complete(const std::vector<Block>& results) override {
-        promise.set_from([&] { return convert(results); });
-      }
-      void fail(const std::exception_ptr& error) override { promise.set_exception(error); }
-      Promise<R> promise;
-      Convert convert;
-    };
-    auto told = std::make_unique<Told>(in_.scheduler(), name, std::move(convert_));
-    Future<R> future = told->promise.future();
-    in_.then(operation_, std::move(told));
+  /// Ready when the operation has ended on this rank.
+  Future<R> future() {
+    const sync::Ref result(new ResultOf<R, Convert>(in_.scheduler(), std::move(convert_)));
+    Future<R> future = result->make_future();
+    in_.then(operation_, result);
     return future;
   }
 
@@ -276,7 +293,8 @@ auto scan(Collectives& in, std::span<T> place, F operation) {
                      });
 }
 template <class T>
-auto gather(Collectives& in, std::span<const T> mine, std::span<T> all, Rank root) {
+auto gather(Collectives& in, std::span<const std::type_identity_t<T>> mine, std::span<T> all,
+            Rank root) {
   check_elements<T>();
   return start<void>(in,
                      in.gather(array<T>(mine.size_bytes()), std::as_bytes(mine),
@@ -284,7 +302,7 @@ auto gather(Collectives& in, std::span<const T> mine, std::span<T> all, Rank roo
                      into(std::as_writable_bytes(all)));
 }
 template <class T>
-auto allgather(Collectives& in, std::span<const T> mine, std::span<T> all) {
+auto allgather(Collectives& in, std::span<const std::type_identity_t<T>> mine, std::span<T> all) {
   check_elements<T>();
   return start<void>(
       in,
@@ -292,7 +310,7 @@ auto allgather(Collectives& in, std::span<const T> mine, std::span<T> all) {
       into(std::as_writable_bytes(all)));
 }
 template <class T>
-auto alltoall(Collectives& in, std::span<const T> mine, std::span<T> theirs) {
+auto alltoall(Collectives& in, std::span<const std::type_identity_t<T>> mine, std::span<T> theirs) {
   check_elements<T>();
   return start<void>(
       in,
@@ -300,7 +318,8 @@ auto alltoall(Collectives& in, std::span<const T> mine, std::span<T> theirs) {
       into(std::as_writable_bytes(theirs)));
 }
 template <class T, class F>
-auto reduce_scatter(Collectives& in, std::span<const T> values, std::span<T> mine, F operation) {
+auto reduce_scatter(Collectives& in, std::span<const std::type_identity_t<T>> values,
+                    std::span<T> mine, F operation) {
   check_elements<T>();
   const std::span<std::byte> bytes = std::as_writable_bytes(mine);
   return start<void>(
