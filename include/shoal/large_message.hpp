@@ -3,6 +3,7 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/team/cast_steps.hpp>
+#include <shoal/future.hpp>
 #include <shoal/message.hpp>
 
 #include <atomic>
@@ -390,10 +391,36 @@ class LargeMessage {
     deliver(recipients, payload, std::forward<Args>(args)...);
   }
 
+  /// Sends `payload` and copies of the arguments to `target`; returns a future that is ready when
+  /// the payload may be reused, after the release function has run. It may be dropped. If the team
+  /// fails before, the future gets the failure, or a BrokenPromise. See send().
+  template <class... Args>
+  [[nodiscard]] Future<void> send_async(Rank target, std::span<const T> payload,
+                                        const Args&... args) const {
+    return deliver_async(target, payload, args...);
+  }
+  /// Multicasts `payload` and copies of the arguments; returns a future that is ready when the
+  /// payload may be reused. See multicast() and send_async().
+  template <class... Args>
+  [[nodiscard]] Future<void> multicast_async(const Recipients& recipients,
+                                             std::span<const T> payload,
+                                             const Args&... args) const {
+    return deliver_async(recipients, payload, args...);
+  }
+
   /// Number of the handler in its team, the same on all members.
   [[nodiscard]] std::uint32_t number() const { return index_; }
 
  private:
+  template <class To, class... Args>
+  Future<void> deliver_async(const To& target, std::span<const T> payload,
+                             const Args&... args) const {
+    Promise<void> released(channel_->scheduler(), sched::StaticName{"the release of a payload"});
+    Future<void> future = released.future();
+    deliver(target, payload, args...,
+            on_release([released = std::move(released)]() mutable { released.set_value(); }));
+    return future;
+  }
   template <class To, class... Args>
   void deliver(const To& target, std::span<const T> payload, Args&&... args) const {
     constexpr std::size_t kCount = sizeof...(Args);
