@@ -209,8 +209,8 @@ const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
   return exchange_->wait(operation);
 }
 
-void Collectives::then(const SharedOperation& operation, sync::Ref<Result> result) {
-  exchange_->then(operation, std::move(result));
+void Collectives::then(const SharedOperation& operation, const sync::Ref<Result>& result) {
+  exchange_->then(operation, result);
 }
 
 void Result::complete(const std::vector<Block>& results) {

@@ -167,13 +167,13 @@ void Exchange::flush() const {
   if (size_ > 1) scope_.messenger().flush();
 }
 
-void Exchange::then(const SharedOperation& operation, sync::Ref<Result> result) {
+void Exchange::then(const SharedOperation& operation, const sync::Ref<Result>& result) {
   flush();
   bool is_done = false;
   {
     const sync::Lock lock(mutex_);
     is_done = operation->is_done();
-    if (!is_done) operation->result_ = std::move(result);
+    if (!is_done) operation->result_ = result;
   }
   if (is_done) {
     result->complete(operation->results());

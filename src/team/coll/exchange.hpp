@@ -72,7 +72,7 @@ class Exchange final : private term::Unsatisfied {
   /// Makes the next operation, and gives it the pieces that have come already.
   SharedOperation enter(const Call& call);
   const std::vector<Block>& wait(const SharedOperation& operation);
-  void then(const SharedOperation& operation, sync::Ref<Result> result);
+  void then(const SharedOperation& operation, const sync::Ref<Result>& result);
 
   // --- for operations
 

@@ -167,7 +167,7 @@ class Collectives {
   /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
   /// Completes `result` when the operation has ended, or at once.
-  void then(const SharedOperation& operation, sync::Ref<Result> result);
+  void then(const SharedOperation& operation, const sync::Ref<Result>& result);
 
  private:
   template <class Start>
