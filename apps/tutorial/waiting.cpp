@@ -15,6 +15,7 @@ int square(shoal::World& world, int x) {
   return world.rank() + x * x;
 }
 
+// [coroutine]
 // A coroutine: code after a co_await runs as a task of its own, once the value is there.
 shoal::Future<int> sum_of_squares(shoal::World& world, int count) {
   int sum = 0;
@@ -24,6 +25,7 @@ shoal::Future<int> sum_of_squares(shoal::World& world, int count) {
   }
   co_return sum;
 }
+// [/coroutine]
 
 }  // namespace
 

@@ -1,5 +1,8 @@
-"""Hooks of mkdocs: pages that are being written, and the interface reference of Doxygen."""
+"""Hooks of mkdocs: pages that are being written, the interface reference of Doxygen, the foot of each
+page, and the order of what the search finds."""
 import pathlib
+import re
+import subprocess
 
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
@@ -28,8 +31,27 @@ def named(entries):
     return pages
 
 
+def foot():
+    """Version and date of the pages, and where to report mistakes."""
+    header = pathlib.Path("include/shoal/version.hpp").read_text()
+    version = re.search(r'SHOAL_VERSION "(\S+)"', header).group(1)
+    git = subprocess.run(["git", "log", "-1", "--format=%cs %h"], capture_output=True, text=True,
+                         check=False).stdout.split()
+    date = f", {git[0]}, commit {git[1]}" if git else ""
+    return (f"shoal {version}{date}. Report mistakes in the tracker of the repository that you "
+            "cloned, with the output of --info.")
+
+
+def on_page_markdown(markdown, page, **_):
+    """The search shows guides first, and notes of the design last."""
+    of_design = page.file.src_uri.startswith("design/") or page.file.src_uri == "ARCHITECTURE.md"
+    page.meta.setdefault("search", {})["boost"] = 0.3 if of_design else 2
+    return markdown
+
+
 def on_config(config):
     docs = pathlib.Path(config.docs_dir)
+    config.copyright = foot()
     config.nav = existing(config.nav, docs)
     pages = {str(path.relative_to(docs)) for path in docs.rglob("*.md")}
     forgotten = sorted(pages - named(config.nav))
