@@ -10,8 +10,10 @@ class Shell(suite.Suite):
     timeout = 600
 
     def test_pages(self):
-        for name in ("tutorial_hello", "bfs", "insitu", "cholesky", "qr", "least_squares",
-                     "calibrate", "contention", "shoal-trace"):
+        for name in ("tutorial_hello", "tutorial_jacobi_flow", "tutorial_jacobi_graph", "bfs",
+                     "insitu", "cholesky", "qr", "least_squares", "calibrate", "contention",
+                     "barnes_hut", "components", "ebms", "gups", "hub_bfs", "jacobi", "kmeans",
+                     "min_element", "nas_cg", "saxpy", "shoal-trace"):
             self.program(name)
         build = suite.build()
         mpirun = build.launchers[build.mpis[0]][:-1] if build.mpis else []

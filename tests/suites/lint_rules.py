@@ -15,6 +15,9 @@ class Rules(suite.Suite):
     def test_docs(self):
         self.tool("check_docs")
 
+    def test_pictures_of_performance(self):
+        self.tool("site/plots", "--check")
+
     def test_options_in_the_documents(self):
         self.tool("check_docs", "--options", self.program("tutorial_hello"))
 

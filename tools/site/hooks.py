@@ -1,5 +1,5 @@
-"""Hooks of mkdocs: pages that are being written, the interface reference of Doxygen, the foot of each
-page, and the order of what the search finds."""
+"""Hooks of mkdocs: pages that are being written, the interface reference of Doxygen, the foot of
+each page, and the order of what the search finds."""
 import pathlib
 import re
 import subprocess
