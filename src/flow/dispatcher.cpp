@@ -1,6 +1,7 @@
 #include "flow/dispatcher.hpp"
 
 #include "flow/handle.hpp"
+#include "sched/traced.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/env/env.hpp>
@@ -28,7 +29,9 @@ namespace flow {
 class Dispatcher::Ticket final : public sched::Task {
  public:
   Ticket(sched::Scheduler& scheduler, std::shared_ptr<FlowScheduler> order)
-      : scheduler_(scheduler), order_(std::move(order)) {}
+      : scheduler_(scheduler), order_(std::move(order)) {
+    trace_id = trace::kHiddenTask;
+  }
   // Not run: the scope has failed, or push() has named a wrong worker.
   ~Ticket() override {
     if (!used_) delete order_->pop(bound ? worker : 0, 0).task;
@@ -44,8 +47,14 @@ class Dispatcher::Ticket final : public sched::Task {
     next.task->worker = static_cast<std::int16_t>(here);
     next.task->bound = true;
     next.task->priority = std::numeric_limits<int>::max();
+    const bool is_traced = trace::on<trace::Category::task>();
+    const std::uint64_t trace_id = next.task->trace_id;
+    if (is_traced) [[unlikely]]
+      next.task->trace_id = trace::kHiddenTask;  // it has been ready since push()
     scheduler_.submit(std::unique_ptr<sched::Task>(next.task));
     next.task->priority = next.priority;  // this worker will run it, and not before this returns
+    if (is_traced) [[unlikely]]
+      next.task->trace_id = trace_id;
   }
   [[nodiscard]] std::string name() const override { return "choice of the next task"; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return "next"; }
@@ -76,6 +85,8 @@ void Dispatcher::push(FlowTask& task) {
   ReadyTask ready = describe(task);
   ready.number = count_.fetch_add(1, std::memory_order_relaxed);
   ready.ready_ns = scheduler_.env().now_ns();
+  if (trace::on<trace::Category::task>()) [[unlikely]]
+    sched::traced::submitted(task);  // by the ticket that takes it, it may have waited for long
   sched::TaskScope* const scope = task.scope;
   const int worker = order_->push(ready);  // another ticket may run the task from here on
   auto ticket = std::make_unique<Ticket>(scheduler_, order_);

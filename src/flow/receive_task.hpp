@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ class ReceiveTask final : public FlowTask {
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const TransferId& id() const { return id_; }
   [[nodiscard]] std::string name() const override;
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return "receiving"; }
   /// Returns whether the task waits for nothing but its value; once true, it stays so.
   [[nodiscard]] bool lacks_value_only() const {
     return missing.load(std::memory_order_acquire) == 1;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::flow {
@@ -34,6 +35,7 @@ class SendTask final : public FlowTask {
   [[nodiscard]] Access& access() { return access_; }
   [[nodiscard]] const std::shared_ptr<SendList>& list() const { return list_; }
   [[nodiscard]] std::string name() const override;
+  [[nodiscard]] std::string_view plain_name() const noexcept override { return "sending"; }
   [[nodiscard]] bool keeps_accesses() const override { return true; }
 
  private:

@@ -146,13 +146,24 @@ void FlowTask::run() {
   sequence_.count_finished();
 }
 
-std::string FlowTask::name() const {
-  std::string text = fmt::format("{}(", plain_name());
+std::string FlowTask::text_of_data() const {
+  std::string text = "(";
   for (const Access& access : accesses()) {
     if (text.back() != '(') text += ", ";
     text += access.instance->handle().name();
   }
   return text + ")";
+}
+
+std::string FlowTask::name() const { return std::string(plain_name()) + text_of_data(); }
+
+std::size_t FlowTask::write_key(std::span<char> text) const noexcept {
+  try {
+    const std::string all = text_of_data();
+    return all.copy(text.data(), text.size());
+  } catch (...) {
+    return 0;  // no memory: the task has no key in the trace
+  }
 }
 
 }  // namespace shoal::flow

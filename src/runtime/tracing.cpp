@@ -18,6 +18,17 @@ namespace shoal::runtime {
 
 namespace {
 
+std::string names_of(std::uint32_t categories) {
+  std::string names;
+  for (std::size_t i = 0; i < trace::kCategoryCount; ++i) {
+    const auto category = static_cast<trace::Category>(i);
+    if ((categories & trace::bit_of(category)) == 0) continue;
+    if (!names.empty()) names += ',';
+    names += trace::name_of(category);
+  }
+  return names;
+}
+
 trace::Identity identity_of(const Config& config, const TracedRun& run) {
   std::vector<std::string> arguments(config.args.begin(), config.args.end());
   if (!arguments.empty()) arguments.erase(arguments.begin());
@@ -31,6 +42,9 @@ trace::Identity identity_of(const Config& config, const TracedRun& run) {
           {"ranks", std::to_string(run.layout.world_size)},
           {"workers", std::to_string(run.workers)},
           {"cores", std::to_string(run.cores)},
+          {"processors", std::to_string(run.processors)},
+          {"mask", run.mask},
+          {"categories", names_of(config.trace_categories)},
           {"simulated", config.simulate() ? "yes" : "no"}};
 }
 

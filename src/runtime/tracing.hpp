@@ -17,6 +17,8 @@ struct TracedRun {
   int workers = 1;  // of each rank
   int cores = 1;    // that the workers of this process may use
   std::string host;
+  int processors = 0;  // that this process could use without the mask of its threads; 0: unknown
+  std::string mask;    // the processors that it may use
 };
 
 /// Records this process. Made in all processes of a run, or in none.

@@ -26,6 +26,10 @@ HandlerMark::HandlerMark(bool counts) {
 void HandlerMark::begin_watched() {
   if (observer_ != nullptr) observer_->observe(env::Happening::handles, *shown_->shown());
   if (next_id_ == 0 || !trace::on<trace::Category::message>()) return;
+  if ((next_id_ & kReleaseBit) != 0) {
+    current_worker()->activity.traced_release = std::exchange(next_id_, 0) & ~kReleaseBit;
+    return;
+  }
   const bool follows = running_id_ != 0;
   running_id_ = next_id_++;
   current_worker()->activity.traced_message = running_id_;
@@ -34,6 +38,9 @@ void HandlerMark::begin_watched() {
 
 void HandlerMark::end_watched() {
   next_id_ = 0;
+  if (Worker* const worker = current_worker(); worker != nullptr) {
+    worker->activity.traced_release = 0;
+  }
   if (running_id_ == 0) return;
   trace::message_done(std::exchange(running_id_, 0));
   current_worker()->activity.traced_message = outer_id_;

@@ -3,6 +3,7 @@
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/parked.hpp"
+#include "sched/worker.hpp"
 
 #include <array>
 
@@ -27,20 +28,26 @@ void describe(const Task& task) noexcept {
 
 }  // namespace
 
+std::uint64_t current_cause() noexcept {
+  const Worker* const worker = current_worker();
+  return worker != nullptr ? worker->activity.traced_release : 0;
+}
+
 void created(Task& task) noexcept {
   task.trace_id = trace::new_id();
-  trace::task_created(task.trace_id, 0, name_id_of(task));
+  const auto bound_to = static_cast<std::uint64_t>(task.bound ? task.worker + 1 : 0);
+  trace::task_created(task.trace_id, bound_to, name_id_of(task));
   describe(task);
 }
 
 void submitted(Task& task) noexcept {
-  if (task.is_main()) return;  // begins by itself
+  if (task.is_main() || task.trace_id == trace::kHiddenTask) return;  // the main function begins by itself
   if (task.trace_id == 0) created(task);
-  trace::task_ready(task.trace_id, 0);
+  trace::task_ready(task.trace_id, current_cause());
 }
 
 void started(Task& task) noexcept {
-  if (!trace::on<trace::Category::task>()) return;
+  if (!trace::on<trace::Category::task>() || task.trace_id == trace::kHiddenTask) return;
   trace::NameId name = 0;
   if (task.trace_id == 0) {
     task.trace_id = trace::new_id();
@@ -50,7 +57,7 @@ void started(Task& task) noexcept {
 }
 
 void ended(std::uint64_t id) noexcept {
-  if (id != 0) trace::task_ended(id);
+  if (id != 0 && id != trace::kHiddenTask) trace::task_ended(id);
 }
 
 void record_parked(const Task& task, std::string_view reason) noexcept {

@@ -10,6 +10,10 @@
 
 namespace shoal::sched::traced {
 
+/// The message that has left, whose memory the calling thread gives back now, makes tasks ready;
+/// else 0: the recording knows the task or handler that runs.
+[[nodiscard]] std::uint64_t current_cause() noexcept;
+
 /// Records a task that waits for something before it is submitted.
 void created(Task& task) noexcept;
 /// Records that the task is queued.
@@ -27,7 +31,7 @@ inline void parked(const Task* task, std::string_view reason) noexcept {
 /// Records that a parked task was woken: it is queued, to be resumed.
 inline void woken(const Task* task) noexcept {
   if (task != nullptr && task->trace_id != 0) [[unlikely]]
-    trace::task_ready(task->trace_id, 0);
+    trace::task_ready(task->trace_id, current_cause());
 }
 inline void resumed(const Task* task) noexcept {
   if (task != nullptr && task->trace_id != 0) [[unlikely]]

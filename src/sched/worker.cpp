@@ -2,6 +2,7 @@
 
 #include <shoal/detail/trace/probes.hpp>
 
+#include "env/thread_times.hpp"
 #include "sched/memory_bound.hpp"
 #include "sched/run_task.hpp"
 
@@ -76,6 +77,7 @@ void Worker::begin() {
   float_control_ = FloatControl::here();
   track_ = make_track(scheduler_, id_);
   track_.enter();
+  note_thread();
   fault_watch_.emplace(&explain_fault);
   fibers.begin(id_.value() == 0);  // with a spare fiber for the main function
 }
@@ -83,7 +85,18 @@ void Worker::begin() {
 void Worker::end() {
   fibers.end_idle();
   fault_watch_.reset();
+  note_thread();
   track_ = {};
+}
+
+// Virtual time has no threads.
+void Worker::note_thread() const {
+  if (stepping_ || !trace::on<trace::Category::sched>()) return;
+  const env::ThreadTimes times = env::times_of_this_thread();
+  if (!times.known) return;
+  trace::thread_counter(trace::detail::name_of(trace::kRanName), static_cast<double>(times.ran_ns));
+  trace::thread_counter(trace::detail::name_of(trace::kKeptWaitingName),
+                        static_cast<double>(times.kept_waiting_ns));
 }
 
 [[gnu::noinline]] void Worker::leave_step(env::StepResult result) {

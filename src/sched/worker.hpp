@@ -72,6 +72,8 @@ class Worker final : public env::Steppable {
  private:
   void begin();
   void end();
+  /// Records the times of the worker's thread.
+  void note_thread() const;
   // Returns the worker that continues the caller's fiber.
   [[nodiscard]] Worker& step_once();
   [[nodiscard]] Worker& find_work();

@@ -22,6 +22,7 @@ class WorkerActivity {
   int handler_depth = 0;
   TaskScope* handler_scope = nullptr;  // see HandlerMark; nullptr: the world's
   std::uint64_t traced_message = 0;    // its handler runs; see traced_message()
+  std::uint64_t traced_release = 0;    // its memory is given back; see HandlerMark::number_from()
   // The owner writes; reports read: staleness is harmless.
   std::atomic<std::uint64_t> tasks_run{0};
   std::atomic<std::uint64_t> begun{0};            // tasks, parts of tasks, handlers

@@ -113,7 +113,7 @@ constexpr const char* kArrived = "payload arrived";
 
 void note_phase(std::uint64_t id, Rank peer, std::size_t size_bytes, const char* phase) {
   if (id == 0 || !trace::on<trace::Category::message>()) return;
-  trace::large_phase(id, static_cast<std::uint32_t>(peer.value()), size_bytes,
+  trace::large_phase(id & ~sched::HandlerMark::kReleaseBit, static_cast<std::uint32_t>(peer.value()), size_bytes,
                      trace::detail::name_of(phase));
 }
 
@@ -129,7 +129,7 @@ void CountedEvent::run() {
   if (!removed.is_handling()) handling.emplace(removed);
   sched::HandlerMark mark;
   mark.show(name_);
-  if (phase_ == kArrived) mark.number_from(message_id_);  // handled once more, with its payload
+  mark.number_from(message_id_);  // of one that has arrived: handled once more, with its payload
   mark.begin();
   try {
     channel_.messenger().receiver().strand().run(this, [this] { act(); });
@@ -190,7 +190,7 @@ void send_large_below(Channel& channel, const Route& route, const Payload& paylo
       if (!trace::on<trace::Category::message>()) return;
       const auto number = static_cast<std::uint32_t>(link.message_count());
       const std::uint64_t id = net::trace_id(link.source(), link.target(), link.lane(), number);
-      done->set_phase(id, link.target(), "payload released");
+      done->set_phase(id | sched::HandlerMark::kReleaseBit, link.target(), "payload released");
       note_phase(id, link.target(), bytes.size(), "payload announced");
     });
   } catch (...) {

@@ -42,6 +42,7 @@ constexpr KindTable kKinds = {{
     {Kind::lost, Category::user, Role::instant, "events lost"},
     {Kind::region_begin, Category::user, Role::instant, "region begins"},
     {Kind::region_end, Category::user, Role::instant, "region ends"},
+    {Kind::thread_counter, Category::sched, Role::counter, "time of a thread"},
 }};
 
 constexpr bool in_order(const KindTable& table) {

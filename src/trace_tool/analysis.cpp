@@ -21,13 +21,18 @@ std::size_t bucket_of(std::int64_t ns) {
 /// Adds up why workers had no task, gap by gap.
 class IdleTimes {
  public:
-  explicit IdleTimes(const Model& model) : model_(model) {}
+  IdleTimes(const Model& model, const std::map<int, RankLoad>& loads)
+      : model_(model), loads_(loads) {}
 
+  /// `next`: the segment that ends the gap, or nullptr.
   void add_gap(int rank, std::int64_t begin, std::int64_t end, const Segment* next) {
-    IdleCause cause = next == nullptr ? no_more_work() : cause_of(*next, begin);
-    auto& sum = sums_[rank][{cause.what, cause.name, cause.from}];
-    cause.ns = sum.ns + end - begin;
-    sum = std::move(cause);
+    const std::int64_t bound_ns = std::min(add_bound(rank, begin, end), end - begin);
+    if (bound_ns == end - begin) return;
+    add(rank, next == nullptr ? no_more_work() : cause_of(*next, begin), end - begin - bound_ns);
+  }
+  /// A gap before a handler.
+  void add_gap_before(int rank, std::int64_t begin, std::int64_t end, const Message& message) {
+    add(rank, of_message(message), end - begin);
   }
 
   std::vector<IdleCause> of(int rank) const {
@@ -41,6 +46,38 @@ class IdleTimes {
   }
 
  private:
+  void add(int rank, IdleCause cause, std::int64_t ns) {
+    IdleCause& sum = sums_[rank][{cause.what, cause.name, cause.from}];
+    cause.ns = sum.ns + ns;
+    sum = std::move(cause);
+  }
+
+  /// Returns the part of the gap in which ready tasks were bound to other workers.
+  std::int64_t add_bound(int rank, std::int64_t begin, std::int64_t end) {
+    const auto load = loads_.find(rank);
+    if (load == loads_.end()) return 0;
+    const auto& times = load->second.bound_times;
+    auto at = std::partition_point(times.begin(), times.end(),
+                                   [begin](const Waiting& one) { return one.end <= begin; });
+    std::int64_t sum = 0;
+    std::int64_t until = begin;  // several workers may have such tasks at a time
+    for (; at != times.end() && at->begin < end; ++at) {
+      const std::int64_t from = std::max(at->begin, until);
+      until = std::max(until, std::min(at->end, end));
+      if (until <= from) continue;
+      add(rank, {IdleCause::What::bound, std::to_string(at->worker), rank, 0}, until - from);
+      sum += until - from;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] IdleCause of_message(const Message& message) const {
+    // People know the task that sent it rather than the handler.
+    const bool by_task = message.sender.what == Cause::What::task;
+    const NameId name = by_task ? model_.tasks[message.sender.index].name : message.name;
+    return {IdleCause::What::message, model_.input().name(name), message.from, 0};
+  }
+
   static IdleCause no_more_work() { return {IdleCause::What::no_more_work, "", -1, 0}; }
 
   [[nodiscard]] IdleCause cause_of(const Segment& next, std::int64_t gap_begin) const {
@@ -48,13 +85,16 @@ class IdleTimes {
     if (next.ready != kNever && next.ready <= gap_begin) {
       return {IdleCause::What::not_taken, model_.name_of(task), -1, 0};
     }
+    if (2 * insertion_wait(model_, gap_begin, next) > next.begin - gap_begin) {
+      return {IdleCause::What::insertion, model_.name_of(model_.tasks[task.maker]), -1, 0};
+    }
     if (next.cause.what == Cause::What::unknown && model_.is_main(task)) return of_main(next);
     if (next.cause.what == Cause::What::message) {
+      return of_message(model_.messages[next.cause.index]);
+    }
+    if (next.cause.what == Cause::What::release) {
       const Message& message = model_.messages[next.cause.index];
-      // People know the task that sent it rather than the handler.
-      const bool by_task = message.sender.what == Cause::What::task;
-      const NameId name = by_task ? model_.tasks[message.sender.index].name : message.name;
-      return {IdleCause::What::message, model_.input().name(name), message.from, 0};
+      return {IdleCause::What::message, "the end of its own send", message.to, 0};
     }
     if (next.cause.what == Cause::What::task) {
       const Task& other = model_.tasks[next.cause.index];
@@ -75,25 +115,16 @@ class IdleTimes {
 
   using Key = std::tuple<IdleCause::What, std::string, int>;
   const Model& model_;
+  const std::map<int, RankLoad>& loads_;
   std::map<int, std::map<Key, IdleCause>> sums_;
 };
-
-/// Segments of each track, in the order of time.
-std::vector<std::vector<std::uint32_t>> segments_by_track(const Model& model) {
-  std::vector<std::vector<std::uint32_t>> all(model.usage.size());
-  for (std::uint32_t i = 0; i < model.segments.size(); ++i) {
-    all[model.segments[i].track].push_back(i);
-  }
-  return all;
-}
-
-bool is_worker(const Usage& usage) { return usage.task_count > 0 || usage.asleep > 0; }
 
 }  // namespace
 
 std::vector<NameStatistics> name_statistics(const Model& model) {
   std::map<NameId, NameStatistics> by_name;
   std::map<NameId, std::vector<std::int64_t>> durations;
+  std::map<std::pair<NameId, int>, std::vector<std::int64_t>> on_ranks;
   for (const Task& task : model.tasks) {
     if (task.start == kNever) continue;
     NameStatistics& sum = by_name[task.name];
@@ -103,10 +134,12 @@ std::vector<NameStatistics> name_statistics(const Model& model) {
     sum.total += task.busy;
     if (task.ready != kNever) sum.ready_wait += std::max<std::int64_t>(task.start - task.ready, 0);
     ++sum.histogram.at(bucket_of(task.busy));
-    auto& [count, total] = sum.by_rank[model.rank_of(task.track)];
-    ++count;
-    total += task.busy;
+    const int rank = model.rank_of(task.track);
+    NameStatistics::OnRank& here = sum.by_rank[rank];
+    ++here.count;
+    here.total += task.busy;
     durations[task.name].push_back(task.busy);
+    on_ranks[{task.name, rank}].push_back(task.busy);
   }
   std::vector<NameStatistics> all;
   for (auto& [id, sum] : by_name) {
@@ -121,6 +154,14 @@ std::vector<NameStatistics> name_statistics(const Model& model) {
       sum.total_without_turns -= *longer - *last;
     }
     sum.name = quoted(model.input().name(id));
+    for (auto& [rank, here] : sum.by_rank) {
+      auto& some = on_ranks[{id, rank}];
+      const auto half = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+      std::nth_element(some.begin(), half, some.end());
+      here.median = *half;
+      here.least = *std::min_element(some.begin(), half + 1);
+      here.most = *std::max_element(half, some.end());
+    }
     all.push_back(std::move(sum));
   }
   std::stable_sort(all.begin(), all.end(), [](const NameStatistics& a, const NameStatistics& b) {
@@ -144,14 +185,76 @@ std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model
   return all;
 }
 
-std::vector<RankUsage> rank_usage(const Model& model) {
+std::int64_t insertion_wait(const Model& model, std::int64_t idle_since, const Segment& next) {
+  constexpr std::uint32_t kMany = 20;             // tasks that one has made
+  constexpr std::int64_t kAtOnceNs = 20'000;      // such a task was ready when it was made
+  const Task& task = model.tasks[next.task];
+  if (next.previous_of_task != kNone || task.maker == kNone || task.created == kNever) return 0;
+  const Task& maker = model.tasks[task.maker];
+  if (maker.made < kMany || task.ready == kNever || task.ready - task.created > kAtOnceNs) return 0;
+  return std::max<std::int64_t>(task.created - std::max(idle_since, task.maker_since), 0);
+}
+
+namespace {
+
+/// The last stretch of a track that began before `time`; nullptr: there is none.
+const Stretch* last_before(const std::vector<Stretch>& of_track, std::int64_t time) {
+  const auto after = std::partition_point(of_track.begin(), of_track.end(),
+                                          [time](const Stretch& one) { return one.begin < time; });
+  return after == of_track.begin() ? nullptr : &*(after - 1);
+}
+
+/// Part of [begin, end) in which a track was busy.
+std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begin,
+                         std::int64_t end) {
+  std::int64_t sum = 0;
+  auto at = std::partition_point(of_track.begin(), of_track.end(),
+                                 [begin](const Stretch& one) { return one.end <= begin; });
+  for (; at != of_track.end() && at->begin < end; ++at) {
+    sum += std::min(at->end, end) - std::max(at->begin, begin);
+  }
+  return sum;
+}
+
+}  // namespace
+
+// The track that took the message was busy until it did, with one stretch after the other, and the
+// other workers of the rank were, too: one that is idle looks.
+Blocked blocked_before(const Model& model, const Message& message) {
+  constexpr std::int64_t kNextToNs = 5'000;  // a worker does not look between all tasks
+  const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
+  if (message.sent == kNever || arrived == kNever || message.to_track == kNone) return {};
+  const auto& here = model.busy[message.to_track];
+  const Stretch* one = last_before(here, arrived);
+  const bool is_within = one != nullptr && !one->is_handler && one->end > arrived;
+  if (is_within) return {};  // taken in the midst of a task: it looks
+  if (one != nullptr && one->end > arrived && one != here.data()) --one;  // its own handler
+  if (one == nullptr || arrived - one->end > kNextToNs || one->end <= message.sent) return {};
+  Blocked found{std::max(one->begin, message.sent), *one};
+  for (; one != here.data() && one->begin > message.sent; --one) {
+    const Stretch& before = *(one - 1);
+    if (one->begin - before.end > kNextToNs) break;
+    found.busy_since = std::max(before.begin, message.sent);
+    if (before.end - before.begin > found.by.end - found.by.begin) found.by = before;
+  }
+  const int rank = model.rank_of(message.to_track);
+  const std::int64_t whole = arrived - found.busy_since;
+  for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
+    if (track == message.to_track || model.rank_of(track) != rank) continue;
+    if (!is_worker(model, track)) continue;
+    if (4 * busy_within(model.busy[track], found.busy_since, arrived) < 3 * whole) return {};
+  }
+  return found;
+}
+
+std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLoad>& loads) {
+  const bool knows_gaps = model.has(Category::task);
   constexpr std::int64_t kShortestGapNs = 500;  // what lies between tasks in any case
   std::map<int, RankUsage> by_rank;
-  IdleTimes idle(model);
-  const auto by_track = segments_by_track(model);
+  IdleTimes idle(model, loads);
   for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
     const Usage& usage = model.usage[track];
-    if (!is_worker(usage)) continue;
+    if (!is_worker(model, track)) continue;
     const int rank = model.rank_of(track);
     RankUsage& sum = by_rank[rank];
     sum.rank = rank;
@@ -162,16 +265,22 @@ std::vector<RankUsage> rank_usage(const Model& model) {
     sum.sum.other += usage.other;
     sum.sum.task_count += usage.task_count;
     std::int64_t free_since = 0;
-    const auto gap = [&](std::int64_t end, const Segment* next) {
-      if (end - free_since >= kShortestGapNs) {
-        idle.add_gap(rank, free_since, end, next);
-        sum.idle_ns += end - free_since;
+    const auto gap = [&](std::int64_t end, const Stretch* next) {
+      if (end - free_since < kShortestGapNs || !knows_gaps) return;
+      if (next == nullptr && model.has_losses()) return;  // it may have gone on
+      sum.idle_ns += end - free_since;
+      if (next == nullptr) return idle.add_gap(rank, free_since, end, nullptr);
+      if (!next->is_handler) {
+        return idle.add_gap(rank, free_since, end, &model.segments[next->index]);
+      }
+      const std::uint64_t message = model.intervals[next->index].value;
+      if (message < model.messages.size()) {
+        idle.add_gap_before(rank, free_since, end, model.messages[message]);
       }
     };
-    for (const std::uint32_t index : by_track[track]) {
-      const Segment& segment = model.segments[index];
-      gap(segment.begin, &segment);
-      free_since = segment.end;
+    for (const Stretch& stretch : model.busy[track]) {
+      gap(stretch.begin, &stretch);
+      free_since = stretch.end;
     }
     gap(model.duration, nullptr);
   }
@@ -192,9 +301,10 @@ Analysis analyse(const Model& model) {
   Analysis all;
   all.duration = model.duration;
   all.names = name_statistics(model);
-  all.ranks = rank_usage(model);
+  all.loads = loads_of(model);
+  all.ranks = rank_usage(model, all.loads);
   all.pairs = pair_statistics(model);
-  all.path = critical_path(model);
+  if (model.has(Category::task)) all.path = critical_path(model);
   all.path_shares = path_shares(model, all.path);
   all.hints = hints(model, all);
   return all;
@@ -244,6 +354,8 @@ std::string text_of(const PathGroup& group) {
       return fmt::format("{} parked{}", group.name, place_of(group));
     case PathStep::What::begin:
       return "before the first task";
+    case PathStep::What::blocked:
+      return fmt::format("progress blocked by {}{}", group.name, place_of(group));
   }
   return "";
 }
@@ -294,6 +406,10 @@ std::string text_of(const IdleCause& cause) {
     case IdleCause::What::others:
       return fmt::format("for the end of all tasks, the last of which was {} on rank {}",
                          quoted(cause.name), cause.from);
+    case IdleCause::What::bound:
+      return fmt::format("although tasks were ready, bound to worker {}", cause.name);
+    case IdleCause::What::insertion:
+      return fmt::format("until {} had made the next task", quoted(cause.name));
     case IdleCause::What::unknown:
       return "for a reason that was not recorded";
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Answers to "why is my program slow?", from the model of a trace.
 
+#include "trace_tool/loads.hpp"
 #include "trace_tool/model.hpp"
 
 #include <nlohmann/json.hpp>
@@ -29,7 +30,15 @@ struct NameStatistics {
   std::int64_t most = 0;
   std::int64_t ready_wait = 0;  // sum over tasks, from ready to started
   std::array<std::uint64_t, kBuckets> histogram{};
-  std::map<int, std::pair<std::uint64_t, std::int64_t>> by_rank;  // count, total
+  /// Tasks of the name on one rank.
+  struct OnRank {
+    std::uint64_t count = 0;
+    std::int64_t total = 0;
+    std::int64_t least = 0;
+    std::int64_t median = 0;
+    std::int64_t most = 0;
+  };
+  std::map<int, OnRank> by_rank;
 };
 
 /// Messages from one rank to another.
@@ -48,6 +57,7 @@ struct PathStep {
     start,    // from ready to started, while nothing else ran there
     parked,   // a task stands still
     begin,    // before the first known step
+    blocked,  // a message has come, and the task or handler `name` keeps the rank from looking
   };
   What what = What::task;
   std::uint32_t index = kNone;  // of a segment, or of a message
@@ -74,6 +84,8 @@ struct IdleCause {
     not_taken,     // the next task was ready, and no worker took it
     no_more_work,  // nothing came until the end of the run
     start_up,      // nothing had begun yet
+    bound,         // ready tasks were bound to other workers
+    insertion,     // the task that makes tasks had not made the next one
     others,        // the main function waited for the end of all tasks, of any rank
     unknown,
   };
@@ -102,6 +114,7 @@ struct Analysis {
   std::int64_t duration = 0;
   std::vector<NameStatistics> names;  // largest total first
   std::vector<RankUsage> ranks;
+  std::map<int, RankLoad> loads;
   std::map<std::pair<int, int>, PairStatistics> pairs;
   std::vector<PathStep> path;
   std::vector<PathShare> path_shares;  // largest first
@@ -118,7 +131,18 @@ struct Analysis {
 [[nodiscard]] std::vector<PathStep> critical_path(const Model& model);
 [[nodiscard]] std::vector<PathShare> path_shares(const Model& model,
                                                  const std::vector<PathStep>& path);
-[[nodiscard]] std::vector<RankUsage> rank_usage(const Model& model);
+[[nodiscard]] std::vector<RankUsage> rank_usage(const Model& model,
+                                                const std::map<int, RankLoad>& loads);
+/// Time before `received` in which a message had come, and its rank was too busy to look; the
+/// stretch that ended last. `busy_since` is the begin.
+struct Blocked {
+  std::int64_t busy_since = kNever;  // kNever: it was not
+  Stretch by;
+};
+[[nodiscard]] Blocked blocked_before(const Model& model, const Message& message);
+/// Time for which an idle worker waited until the task that makes tasks had made `next`.
+[[nodiscard]] std::int64_t insertion_wait(const Model& model, std::int64_t idle_since,
+                                          const Segment& next);
 [[nodiscard]] std::vector<Hint> hints(const Model& model, const Analysis& analysis);
 
 /// "of 1.2 s, 0.7 s are potrf on rank 0, 0.3 s are messages".

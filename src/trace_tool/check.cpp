@@ -20,7 +20,10 @@ class Checking {
     look_at_end();
     look_at_messages();
     result_.passed = failures_.empty();
-    result_.lines = std::move(failures_);
+    std::vector<std::string> gaps = input_.gaps();
+    if (has_region_) gaps.emplace_back("only some regions of the run were recorded");
+    if (!gaps.empty()) result_.lines.push_back(partial_text(gaps));
+    result_.lines.insert(result_.lines.end(), failures_.begin(), failures_.end());
     result_.lines.insert(result_.lines.end(), remarks_.begin(), remarks_.end());
     return std::move(result_);
   }

@@ -380,6 +380,7 @@ void to_dot(Input& input, const std::string& path) {
     Cause cause = task.cause;
     const bool by_message = cause.what == Cause::What::message;
     if (by_message) cause = model.messages[cause.index].sender;
+    if (cause.what == Cause::What::release) continue;  // it needed memory, and no result
     if (cause.what != Cause::What::task) continue;
     file.put(fmt::format("  t{} -> t{}{};\n", model.tasks[cause.index].id, task.id,
                          by_message ? " [style=dashed]" : ""));

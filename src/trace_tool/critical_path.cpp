@@ -65,7 +65,23 @@ class Walk {
       return;
     }
     add(PathStep::What::start, index, task.name, rank, ready);
+    if (waits_for_worker(segment)) return;
     follow(segment.cause);
+  }
+
+  /// A message made it ready that the rank could not take before, as its workers were busy: it could
+  /// not have run before, either.
+  bool waits_for_worker(const Segment& segment) {
+    if (segment.cause.what != Cause::What::message) return false;
+    const Message& message = model_.messages[segment.cause.index];
+    const Blocked blocked = blocked_before(model_, message);
+    if (blocked.busy_since == kNever || message.to_track != segment.track) return false;
+    const std::uint32_t previous = segment.previous_on_track;
+    if (previous == kNone || model_.segments[previous].end > time_) return false;
+    add(PathStep::What::start, kNone, model_.tasks[segment.task].name,
+        model_.rank_of(segment.track), model_.segments[previous].end);
+    at_segment(previous, time_);
+    return true;
   }
 
   /// A parked task went on, and no task or message is known that woke it: completion detection
@@ -81,12 +97,36 @@ class Walk {
   void through_message() {
     const Message& message = model_.messages[message_];
     const std::int64_t sent = message.sent != kNever ? message.sent : time_;
+    through_progress(message);
     add(PathStep::What::message, message_, message.name, message.to, sent);
     if (message.sender.what == Cause::What::message && message.sender.index == message_) {
       stop();
       return;
     }
     follow(message.sender);
+  }
+
+  /// The rank did not look for the message while it was busy.
+  void through_progress(const Message& message) {
+    const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
+    if (arrived == kNever || arrived > time_) return;
+    const Blocked blocked = blocked_before(model_, message);
+    if (blocked.busy_since == kNever) return;
+    add(PathStep::What::message, message_, message.name, message.to, arrived);
+    const std::uint32_t segment = blocked.by.is_handler ? kNone : blocked.by.index;
+    add(PathStep::What::blocked, segment, model_.name_of(blocked.by),
+        model_.rank_of(message.to_track), blocked.busy_since);
+  }
+
+  /// A message has left, and that made a task ready: the receiver has taken it before.
+  void through_release(std::uint32_t index) {
+    const Message& message = model_.messages[index];
+    const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
+    if (arrived != kNever && arrived < time_) {
+      add(PathStep::What::message, index, message.name, message.to, arrived);
+    }
+    segment_ = kNone;
+    message_ = index;
   }
 
   /// The event at `time_` happened in the cause.
@@ -97,6 +137,8 @@ class Walk {
     } else if (cause.what == Cause::What::message) {
       segment_ = kNone;
       message_ = cause.index;
+    } else if (cause.what == Cause::What::release) {
+      through_release(cause.index);
     } else {
       std::uint32_t segment = model_.tasks[cause.index].last_segment;
       while (segment != kNone && model_.segments[segment].begin > time_) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <system_error>
+#include <unordered_map>
 
 #include "trace/merge.hpp"
 
@@ -119,12 +120,96 @@ const TrackRow& Input::track(std::uint32_t number) const {
 
 const std::string& Input::name(NameId id) const { return names_[id < names_.size() ? id : 0]; }
 
+std::uint64_t Input::number_at_end(const char* key) const {
+  const auto found = end_.find(key);
+  return found != end_.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+std::uint32_t Input::categories() const {
+  const auto processes = identity_.find("processes");
+  if (processes == identity_.end() || !processes->is_array()) return 0;
+  std::uint32_t all = 0;
+  for (const Json& process : *processes) {
+    const auto text = process.find("categories");
+    if (text == process.end() || !text->is_string()) continue;
+    all |= trace::parse_categories(text->get<std::string>()).value_or(0);
+  }
+  return all;
+}
+
+bool Input::has_losses() const {
+  return end_.empty() || !damage_.empty() || number_at_end("parts_missing") > 0 ||
+         number_at_end("dropped") > 0 || !end_.value("damage", Json::array()).empty();
+}
+
+std::vector<std::string> Input::gaps() const {
+  std::vector<std::string> all;
+  const std::uint32_t recorded = categories();
+  if (recorded != 0 && recorded != trace::kAllCategories) {
+    std::string text;
+    for (std::size_t i = 0; i < trace::kCategoryCount; ++i) {
+      if ((recorded >> i & 1U) == 0) continue;
+      text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<Category>(i)));
+    }
+    all.push_back(fmt::format("only these categories were recorded: {}", text));
+  }
+  if (end_.empty()) all.emplace_back("the trace has no end: it was cut off");
+  if (!damage_.empty()) all.push_back(damage_);
+  for (const Json& line : end_.value("damage", Json::array())) {
+    if (line.is_string()) all.push_back(line.get<std::string>());
+  }
+  if (const std::uint64_t missing = number_at_end("parts_missing"); missing > 0) {
+    all.push_back(fmt::format("the parts of {} processes are missing", missing));
+  }
+  if (const std::uint64_t dropped = number_at_end("dropped"); dropped > 0) {
+    all.push_back(fmt::format("{} events were dropped because buffers were full", dropped));
+  }
+  return all;
+}
+
+namespace {
+
+/// Gives large messages their size. Senders record the payload first, and then the message with its
+/// weight in the window.
+class Sizes {
+ public:
+  explicit Sizes(const std::vector<std::string>& names)
+      : announced_(static_cast<NameId>(std::ranges::find(names, "payload announced") -
+                                       names.begin())) {}
+
+  void correct(Event& event) {
+    if (event.kind() == Kind::large_phase && event.name == announced_) {
+      payloads_[event.id] = trace::size_bytes_of(event.value);
+    } else if (event.kind() == Kind::message_sent && !payloads_.empty()) {
+      const auto payload = payloads_.find(event.id);
+      if (payload == payloads_.end()) return;
+      const std::uint64_t size = trace::size_bytes_of(event.value);
+      if (size < payload->second) {
+        event.value = trace::peer_bytes(trace::peer_of(event.value),
+                                        size - std::min(size, trace::kPayloadWeightMax) +
+                                            payload->second);
+      }
+      payloads_.erase(payload);
+    }
+  }
+
+ private:
+  const NameId announced_;
+  std::unordered_map<std::uint64_t, std::uint64_t> payloads_;  // until their messages are sent
+};
+
+}  // namespace
+
 void Input::for_each(FunctionRef<void(const Event&)> each) {
   reader_.rewind();
+  Sizes sizes(names_);
   std::vector<Event> events;
   while (const ChunkHeader* chunk = reader_.next()) {
     if (chunk->type != ChunkType::events || !reader_.records(events)) continue;
-    for (const Event& event : events) each(event);
+    for (Event& event : events) {
+      sizes.correct(event);
+      each(event);
+    }
   }
   damage_ = reader_.damage();
 }

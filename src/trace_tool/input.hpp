@@ -49,6 +49,12 @@ class Input {
   [[nodiscard]] const nlohmann::ordered_json& end() const { return end_; }
   [[nodiscard]] const nlohmann::ordered_json& drops() const { return drops_; }
   [[nodiscard]] const std::string& damage() const { return damage_; }
+  /// Bits of the categories that were recorded; 0: the trace does not say.
+  [[nodiscard]] std::uint32_t categories() const;
+  /// What the trace lacks by its tables, in sentences; empty: nothing.
+  [[nodiscard]] std::vector<std::string> gaps() const;
+  /// Returns whether parts or events are missing that were recorded, or were to be.
+  [[nodiscard]] bool has_losses() const;
   [[nodiscard]] const std::vector<TrackRow>& tracks() const { return tracks_; }
   /// The track of that number; a nameless one if the table is damaged.
   [[nodiscard]] const TrackRow& track(std::uint32_t number) const;
@@ -57,7 +63,8 @@ class Input {
   [[nodiscard]] const std::string& name(NameId id) const;
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  /// Calls for each event, in the order of time.
+  /// Calls for each event, in the order of time. Messages have their size: large ones, of which
+  /// windows count a part only, that of their payload.
   void for_each(FunctionRef<void(const Event&)> each);
   /// Calls for each task that has a key, in no order.
   void for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each);
@@ -68,6 +75,7 @@ class Input {
   static std::string find(const std::string& path, std::string& temporary);
   void read_tables();
   void read_tracks(const std::string& text);
+  [[nodiscard]] std::uint64_t number_at_end(const char* key) const;
   void for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each);
 
   std::string path_;

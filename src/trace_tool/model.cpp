@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
+#include <utility>
 
 namespace shoal::trace_tool {
 
 Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(usage.size()) {
+  for (std::uint32_t track = 0; track < now_.size(); ++track) now_[track].rank = rank_of(track);
   input.for_each([this](const Event& event) { add(event); });
   close_all();
+  join_stretches();
   input.for_each_key([this](std::uint64_t task, std::string_view key) {
     if (task_index_.contains(task)) keys[task] = key;
   });
@@ -16,6 +20,49 @@ Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(u
 const Task* Model::find_task(std::uint64_t id) const {
   const auto found = task_index_.find(id);
   return found == task_index_.end() ? nullptr : &tasks[found->second];
+}
+
+bool Model::has(Category category) const {
+  const std::uint32_t known = input_.categories();
+  return ((known != 0 ? known : seen_) & trace::bit_of(category)) != 0;
+}
+
+bool Model::has_losses() const { return lost > 0 || input_.has_losses(); }
+
+std::vector<std::string> Model::gaps() const {
+  std::vector<std::string> all = input_.gaps();
+  if (has_regions_) all.emplace_back("only some regions of the run were recorded");
+  return all;
+}
+
+NameId Model::name_of(const Stretch& stretch) const {
+  return stretch.is_handler ? intervals[stretch.index].name
+                            : tasks[segments[stretch.index].task].name;
+}
+
+// Handlers in tasks, and in handlers, are within other stretches.
+void Model::join_stretches() {
+  busy.resize(usage.size());
+  for (std::uint32_t i = 0; i < segments.size(); ++i) {
+    busy[segments[i].track].push_back({segments[i].begin, segments[i].end, i, false});
+  }
+  for (std::uint32_t i = 0; i < intervals.size(); ++i) {
+    const Interval& one = intervals[i];
+    if (one.what == Interval::What::handler) {
+      busy[one.track].push_back({one.begin, one.end, i, true});
+    }
+  }
+  for (auto& of_track : busy) {
+    std::sort(of_track.begin(), of_track.end(), [](const Stretch& a, const Stretch& b) {
+      return std::tuple(a.begin, -a.end, a.is_handler) < std::tuple(b.begin, -b.end, b.is_handler);
+    });
+    std::int64_t until = kNever;
+    std::erase_if(of_track, [&until](const Stretch& one) {
+      if (one.end <= until) return true;
+      until = one.end;
+      return false;
+    });
+  }
 }
 
 std::uint32_t Model::awaited_by(const Segment& segment) const {
@@ -37,6 +84,7 @@ std::uint32_t Model::awaited_by(const Segment& segment) const {
 void Model::add(const Event& event) {
   if (event.track() >= now_.size()) return;  // the table of tracks is damaged
   ++events;
+  seen_ |= trace::bit_of(trace::info_of(event.kind()).category);
   Now& now = now_[event.track()];
   const auto time = static_cast<std::int64_t>(event.time);
   duration = std::max(duration, time);
@@ -88,7 +136,11 @@ std::uint32_t Model::message_of(std::uint64_t id) {
 Cause Model::cause_of(std::uint64_t id, const Now& now) const {
   if (id != 0) {
     const auto message = message_index_.find(id);
-    if (message != message_index_.end()) return {Cause::What::message, message->second};
+    if (message != message_index_.end()) {
+      const Message& one = messages[message->second];
+      const bool has_left = one.from >= 0 && one.from != one.to && one.from == now.rank;
+      return {has_left ? Cause::What::release : Cause::What::message, message->second};
+    }
     const auto task = task_index_.find(id);
     if (task != task_index_.end()) return {Cause::What::task, task->second};
   }
@@ -128,6 +180,8 @@ void Model::add_ready(std::uint32_t index, std::int64_t time, const Cause& cause
   Task& task = tasks[index];
   Now* const running = task.running_on != kNone ? &now_[task.running_on] : nullptr;
   const bool is_first = task.ready == kNever && (running != nullptr || task.end != kNever);
+  const bool is_known = task.start == kNever && task.ready != kNever;
+  if (is_known) return;  // an order of its own has queued it again: it was ready before
   if (task.start == kNever || is_first) {
     task.ready = time;
     task.cause = cause;
@@ -148,6 +202,7 @@ void Model::add_ready(std::uint32_t index, std::int64_t time, const Cause& cause
 }
 
 void Model::add_task(const Event& event, Now& now) {
+  constexpr std::uint64_t kWorkersMax = 1U << 15U;
   const auto time = static_cast<std::int64_t>(event.time);
   const std::uint32_t index = task_of(event.id);
   Task& task = tasks[index];
@@ -155,6 +210,15 @@ void Model::add_task(const Event& event, Now& now) {
   switch (event.kind()) {
     case Kind::task_created:
       task.created = time;
+      task.bound_to = event.value <= kWorkersMax ? static_cast<int>(event.value) - 1 : -1;
+      if (now.segment_task != kNone && now.message == kNone) {
+        Task& maker = tasks[now.segment_task];
+        task.maker = now.segment_task;
+        const bool goes_on = maker.made++ > 0 && maker.makes_in == maker.last_segment;
+        if (!goes_on) maker.makes_since = time;
+        maker.makes_in = maker.last_segment;
+        task.maker_since = maker.makes_since;
+      }
       if (now.created_at != kNever) creations.push_back(time - now.created_at);
       now.created_at = time;
       break;
@@ -171,10 +235,14 @@ void Model::add_task(const Event& event, Now& now) {
       break;
     case Kind::task_resumed:
       end_segment(event.track(), now, time);
+      unpark(tasks[index], index, time);
       begin_segment(index, event.track(), now, time);
       break;
     case Kind::task_parked:
       end_segment(event.track(), now, time);
+      tasks[index].parked = time;
+      tasks[index].parked_for = event.name;
+      tasks[index].track = event.track();
       break;
     case Kind::task_ended:
       end_segment(event.track(), now, time);
@@ -182,6 +250,22 @@ void Model::add_task(const Event& event, Now& now) {
       break;
     default:
       break;
+  }
+}
+
+void Model::unpark(Task& task, std::uint32_t index, std::int64_t time) {
+  if (task.parked == kNever) return;
+  parks.push_back({index, task.track, task.parked_for, std::exchange(task.parked, kNever), time});
+}
+
+void Model::add_phase(const Event& event, Now& now) {
+  const auto time = static_cast<std::int64_t>(event.time);
+  const std::string& phase = input_.name(event.name);
+  if (phase == "payload awaited") {
+    now.copies_since = time;
+  } else if (phase == "payload arrived" && now.copies_since != kNever && now.message != kNone &&
+             messages[now.message].id == event.id) {
+    messages[now.message].copied += time - std::exchange(now.copies_since, kNever);
   }
 }
 
@@ -227,11 +311,15 @@ void Model::add_message(const Event& event, Now& now) {
     }
     case Kind::message_done: {
       now.message = message_of(event.id);
+      now.copies_since = kNever;
       end_handler(track, now, time);
       now.message = now.outer_messages.empty() ? kNone : now.outer_messages.back();
       if (!now.outer_messages.empty()) now.outer_messages.pop_back();
       break;
     }
+    case Kind::large_phase:
+      add_phase(event, now);
+      break;
     case Kind::window_full:
       now.window_since = time;
       break;
@@ -291,7 +379,8 @@ void Model::add_other(const Event& event, Now& now) {
     }
     case Kind::counter:
     case Kind::memory_counter:
-      samples.push_back({time, track, event.name, std::bit_cast<double>(event.value)});
+    case Kind::thread_counter:
+      add_counter(event);
       break;
     case Kind::mark:
       marks.push_back({time, track, event.name});
@@ -302,8 +391,31 @@ void Model::add_other(const Event& event, Now& now) {
     case Kind::lost:
       lost += event.value;
       break;
+    case Kind::region_begin:
+    case Kind::region_end:
+      has_regions_ = true;
+      break;
     default:
       break;
+  }
+}
+
+// Those of a thread are sums since its start: the first one is where the recording begins.
+void Model::add_counter(const Event& event) {
+  const double value = std::bit_cast<double>(event.value);
+  if (event.kind() != Kind::thread_counter) {
+    samples.push_back({static_cast<std::int64_t>(event.time), event.track(), event.name, value});
+    return;
+  }
+  Usage& sum = usage[event.track()];
+  Now& now = now_[event.track()];
+  const auto ns = static_cast<std::int64_t>(std::clamp(value, 0.0, 1e18));
+  const bool is_wait = input_.name(event.name) == trace::kKeptWaitingName;
+  std::int64_t& first = is_wait ? now.first_kept_waiting : now.first_ran;
+  if (first == kNever) {
+    first = ns;
+  } else {
+    (is_wait ? sum.kept_waiting : sum.ran) = ns - first;
   }
 }
 
@@ -329,6 +441,7 @@ void Model::close_all() {
     add_interval(span.what, span.track, span.begin, duration, id);
     intervals.back().name = span.name;
   }
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) unpark(tasks[i], i, duration);
   spans_.clear();
   now_.clear();
 }

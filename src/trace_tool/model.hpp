@@ -17,9 +17,10 @@ inline constexpr std::int64_t kNever = -1;
 /// Name of the task that is a rank's main function.
 inline constexpr std::string_view kMainName = "the main function";
 
-/// Reason for something: a task, a message, or unknown. `index` into Model::tasks or ::messages.
+/// Reason for something: a task, a message that came, a message that has left, or unknown. `index`
+/// into Model::tasks or ::messages.
 struct Cause {
-  enum class What : std::uint8_t { unknown, task, message };
+  enum class What : std::uint8_t { unknown, task, message, release };
   What what = What::unknown;
   std::uint32_t index = kNone;
 };
@@ -36,10 +37,18 @@ struct Task {
   std::int64_t end = kNever;
   std::int64_t busy = 0;
   Cause cause;                         // made it ready
+  std::uint32_t maker = kNone;         // task that made it
+  std::uint32_t made = 0;              // tasks that it has made
+  std::int64_t maker_since = kNever;   // when that made the first one since it went on
+  std::int64_t makes_since = kNever;   // likewise, of those that it makes now
+  std::uint32_t makes_in = kNone;      // its segment before the one in which it makes them
+  int bound_to = -1;                   // the only worker that may run it; -1: any, or not recorded
   std::uint32_t last_segment = kNone;  // of its segments
   std::int64_t woken = kNever;         // while events are read: since it was parked
   Cause woken_by;
   std::uint32_t running_on = kNone;  // track, meanwhile
+  std::int64_t parked = kNever;      // meanwhile
+  NameId parked_for = 0;
 };
 
 /// A task on a worker, from its start or resumption until it parks or ends.
@@ -66,7 +75,17 @@ struct Message {
   std::int64_t received = kNever;
   std::int64_t handled = kNever;
   std::int64_t done = kNever;
-  Cause sender;  // task or handler that sent it
+  std::int64_t copied = 0;  // time in its handler to copy its payload, within a process
+  Cause sender;             // task or handler that sent it
+};
+
+/// A task stood still.
+struct Park {
+  std::uint32_t task = 0;
+  std::uint32_t track = 0;  // on which it stopped
+  NameId reason = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
 };
 
 /// Anything else with a begin and an end.
@@ -100,6 +119,17 @@ struct Usage {
   std::int64_t asleep = 0;
   std::int64_t other = 0;  // looks for work, handles packets, or is not recorded
   std::uint64_t task_count = 0;
+  // Of the thread, by the operating system; kNever: not recorded.
+  std::int64_t ran = kNever;           // on a processor
+  std::int64_t kept_waiting = kNever;  // for a processor
+};
+
+/// A stretch in which a track is busy with a task, or with a handler outside of tasks.
+struct Stretch {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::uint32_t index = kNone;  // of a segment, or of an interval
+  bool is_handler = false;
 };
 
 /// **Cost**: about 100 bytes for a task and for a message.
@@ -113,6 +143,8 @@ class Model {
   std::vector<Interval> intervals;
   std::vector<Sample> samples;
   std::vector<Mark> marks;
+  std::vector<Park> parks;
+  std::vector<std::vector<Stretch>> busy;  // by track, in the order of time, apart
   // Times between two creations in a row, one after the other on a track: the cost of each.
   std::vector<std::int64_t> creations;
   std::vector<Usage> usage;                             // by track
@@ -131,6 +163,14 @@ class Model {
   }
   [[nodiscard]] const Task* find_task(std::uint64_t id) const;
   [[nodiscard]] bool is_main(const Task& task) const { return name_of(task) == kMainName; }
+  /// Returns whether events of the category were recorded.
+  [[nodiscard]] bool has(Category category) const;
+  /// What the trace lacks, in sentences; empty: it is whole.
+  [[nodiscard]] std::vector<std::string> gaps() const;
+  /// Returns whether events may be missing among those of the recorded categories.
+  [[nodiscard]] bool has_losses() const;
+  /// Name of what a track does in a stretch.
+  [[nodiscard]] NameId name_of(const Stretch& stretch) const;
   /// The segment that ended last, on any rank, before the task of `segment` went on, and after it
   /// had parked; of no main function. kNone: there is none.
   [[nodiscard]] std::uint32_t awaited_by(const Segment& segment) const;
@@ -148,8 +188,12 @@ class Model {
     std::int64_t sleeps_since = kNever;
     std::int64_t progress_since = kNever;
     std::int64_t window_since = kNever;
+    std::int64_t copies_since = kNever;  // a payload, in its handler
     std::int64_t accounted = 0;        // usage is complete up to here
     std::int64_t created_at = kNever;  // a task, and nothing else happened since
+    int rank = -1;
+    std::int64_t first_ran = kNever;  // of the counters of the thread
+    std::int64_t first_kept_waiting = kNever;
   };
   struct OpenSpan {
     std::uint32_t track = 0;
@@ -163,6 +207,10 @@ class Model {
   void add_ready(std::uint32_t index, std::int64_t time, const Cause& cause);
   void add_message(const Event& event, Now& now);
   void add_other(const Event& event, Now& now);
+  void add_phase(const Event& event, Now& now);
+  void add_counter(const Event& event);
+  void unpark(Task& task, std::uint32_t index, std::int64_t time);
+  void join_stretches();
   void end_handler(std::uint32_t track, const Now& now, std::int64_t time);
   void account(std::uint32_t track, Now& now, std::int64_t until);
   void begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time);
@@ -179,6 +227,8 @@ class Model {
   std::unordered_map<std::uint64_t, std::uint32_t> task_index_;
   std::unordered_map<std::uint64_t, std::uint32_t> message_index_;
   std::unordered_map<std::uint64_t, OpenSpan> spans_;
+  std::uint32_t seen_ = 0;  // categories of which there are events
+  bool has_regions_ = false;
 };
 
 }  // namespace shoal::trace_tool

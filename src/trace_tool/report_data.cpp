@@ -37,7 +37,9 @@ class PageData {
   PageData(const Model& model, const Analysis& analysis) : model_(model), analysis_(analysis) {}
 
   Json all() {
-    Json page = {{"title", title_of(model_.input())}, {"duration", model_.duration},
+    const std::string partial = partial_text(model_.gaps());
+    Json page = {{"title", partial + (partial.empty() ? "" : ". ") + title_of(model_.input())},
+                 {"duration", model_.duration},
                  {"task_count", model_.tasks.size()}, {"message_count", model_.messages.size()},
                  {"path_text", path_text(analysis_)}, {"idle", idle_lines(analysis_)},
                  {"names", model_.input().names()}};
@@ -229,8 +231,8 @@ class PageData {
     }
     page["path"] = {{"begin", column(begin)}, {"end", column(end)},   {"what", column(what)},
                     {"index", column(index)}, {"name", column(name)}, {"track", column(track)}};
-    constexpr std::array<const char*, 5> kWhat = {"task", "message", "start of", "parked",
-                                                  "before the first task"};
+    constexpr std::array<const char*, 6> kWhat = {
+        "task", "message", "start of", "parked", "before the first task", "progress blocked by"};
     constexpr std::size_t kRowsMax = 15;
     page["path_shares"] = Json::array();
     for (const PathShare& one : analysis_.path_shares) {

@@ -101,18 +101,38 @@ std::string title_of(const Input& input) {
   return title;
 }
 
+std::string partial_text(const std::vector<std::string>& gaps) {
+  std::string text;
+  for (const std::string& gap : gaps) {
+    text += (text.empty() ? "this trace is partial: " : "; ") + gap;
+  }
+  return text;
+}
+
 std::string summary_text(const Model& model, const Analysis& analysis) {
   Lines out;
+  if (const std::string partial = partial_text(model.gaps()); !partial.empty()) {
+    out.add("{}", partial);
+  }
   const auto [messages, bytes] = traffic_of(analysis);
   out.add("{}", title_of(model.input()));
-  out.add("{} of {} tracks, {} events; {} tasks; {} messages, {}; workers busy {} of the time",
-          time_of(analysis.duration), model.input().tracks().size(), model.events,
-          model.tasks.size(), messages, bytes_text(static_cast<double>(bytes)),
-          share_text(utilization_of(analysis), 1));
+  const std::string tasks = model.has(Category::task)
+                                ? fmt::format("{} tasks", model.tasks.size())
+                                : "tasks were not recorded";
+  const std::string traffic =
+      model.has(Category::message)
+          ? fmt::format("{} messages, {}", messages, bytes_text(static_cast<double>(bytes)))
+          : "messages were not recorded";
+  const std::string busy =
+      model.has(Category::task)
+          ? fmt::format("; workers busy {} of the time", share_text(utilization_of(analysis), 1))
+          : "";
+  out.add("{} of {} tracks, {} events; {}; {}{}", time_of(analysis.duration),
+          model.input().tracks().size(), model.events, tasks, traffic, busy);
   out.add("critical path: {}", path_text(analysis));
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
   add_names(out, analysis);
-  add_ranks(out, analysis);
+  if (model.has(Category::task)) add_ranks(out, analysis);
   if (!analysis.hints.empty()) out.add("");
   for (const Hint& hint : analysis.hints) out.add("hint: {}", hint.text);
   return std::move(out.text);
@@ -129,6 +149,7 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
               {"utilization", utilization_of(analysis)},
               {"critical_path", path_text(analysis)},
               {"idle", idle_lines(analysis)}};
+  if (const auto gaps = model.gaps(); !gaps.empty()) all["partial"] = gaps;
   for (const NameStatistics& name : analysis.names) {
     all["names"].push_back({{"name", name.name},
                             {"count", name.count},

@@ -18,6 +18,9 @@ namespace shoal::trace_tool {
 [[nodiscard]] std::string diff_text(const Model& a, const Analysis& of_a, const Model& b,
                                     const Analysis& of_b);
 
+/// "this trace is partial: the run was killed": what it lacks; "" if it is whole.
+[[nodiscard]] std::string partial_text(const std::vector<std::string>& gaps);
+
 struct CheckResult {
   bool passed = true;
   std::vector<std::string> lines;  // findings, those that fail the check first

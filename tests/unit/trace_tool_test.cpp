@@ -247,6 +247,211 @@ TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
                                             PathStep::What::task));
 }
 
+/// A recording whose time a test sets, with a track of one worker for each of two ranks.
+struct TwoRanks {
+  explicit TwoRanks(const std::string& path)
+      : recorder(shoal::testing::options_with(time, path)),
+        tracks{recorder.make_track(0, 0, "worker 0"), recorder.make_track(1, 0, "worker 0")} {}
+  /// The calling thread records on the worker of a rank, at a moment.
+  void at(std::uint64_t time_us, std::size_t rank) {
+    time.set(time_us * 1000);
+    tracks.at(rank).enter();
+  }
+  void finish() {
+    shoal::trace::Track::leave();
+    recorder.finish();
+  }
+  shoal::testing::SetTime time;
+  shoal::trace::Recorder recorder;
+  std::array<shoal::trace::Track, 2> tracks;
+};
+
+// Windows count 64 KiB of a payload at most.
+TEST_F(TraceTool, LargeMessages_HaveTheSizeOfTheirPayload) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  constexpr std::uint64_t kPayload = std::uint64_t{80} << 20U;
+  constexpr std::uint64_t kHeader = 48;
+  const std::uint64_t one = make_id(0, 1, 1);
+  TwoRanks run(file("sizes"));
+  run.at(0, 0);
+  large_phase(one, 1, kPayload, intern("payload announced"));
+  message_sent(one, 1, kHeader + kPayloadWeightMax, 0);
+  large_phase(one + 1, 1, 1000, intern("payload announced"));
+  message_sent(one + 1, 1, kHeader + 1000, 0);
+  message_sent(one + 2, 1, 10, 0);
+  run.at(10, 1);
+  message_received(one, 0, kHeader);
+  run.finish();
+  const Analysed found(file("sizes"));
+  const std::uint64_t sum = kHeader + kPayload + kHeader + 1000 + 10;
+  EXPECT_EQ(found.found.pairs.at({0, 1}).bytes, sum);
+  EXPECT_THAT(summary_text(found.model, found.found), HasSubstr("3 messages, 80 MiB"));
+  Input input(file("sizes"));
+  to_csv(input, file("t.csv"));
+  EXPECT_THAT(text_of("t.csv"),
+              HasSubstr("," + std::to_string(peer_bytes(1, kHeader + kPayload)) + ","));
+}
+
+TEST_F(TraceTool, BusyReceiver_IsNamedAndTheNetworkIsNot) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::uint64_t message = make_id(0, 1, 1);
+  for (const bool is_busy : {true, false}) {
+    TwoRanks run(file("r"));
+    run.at(0, 0);
+    task_started(1, 0, intern("ask"));
+    run.at(0, 1);
+    task_started(2, 0, intern("long"));
+    run.at(1000, is_busy ? 0 : 1);
+    if (!is_busy) task_ended(2);
+    run.at(1000, 0);
+    message_sent(message, 1, 100, 0);
+    task_ended(1);
+    run.at(40'000, 1);
+    if (is_busy) task_ended(2);
+    message_received(message, 0, 100);
+    message_handled(message, intern("question"));
+    message_sent(make_id(1, 0, 1), 0, 100, 0);
+    message_done(message);
+    run.at(40'010, 0);
+    message_received(make_id(1, 0, 1), 1, 100);
+    message_handled(make_id(1, 0, 1), intern("reply"));
+    task_ready(3, 0);
+    message_done(make_id(1, 0, 1));
+    task_started(3, 0, intern("go on"));
+    run.at(42'000, 0);
+    task_ended(3);
+    run.finish();
+    const Analysed found(file("r"));
+    const std::string path = path_text(found.found);
+    if (is_busy) {
+      EXPECT_THAT(path, HasSubstr("39 ms are progress blocked by long on rank 1"));
+      EXPECT_THAT(found.hint_kinds(), ::testing::ElementsAre("busy-receiver"));
+      EXPECT_THAT(found.hint("busy-receiver"), HasSubstr("messages to rank 1 waited 39 ms until "
+                                                         "its tasks 'long'"));
+    } else {
+      EXPECT_THAT(path, HasSubstr("39.01 ms are messages"));
+      EXPECT_THAT(found.hint_kinds(), IsEmpty());
+    }
+    std::filesystem::remove(file("r"));
+  }
+}
+
+// A task may write only when the send of the value before has ended.
+TEST_F(TraceTool, WriteThatWaitsForItsOwnSend_HasTheSendOnThePath) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::uint64_t message = make_id(0, 1, 1);
+  TwoRanks run(file("w"));
+  run.at(0, 0);
+  task_started(1, 0, intern("make"));
+  run.at(100, 0);
+  message_sent(message, 1, 100, 0);
+  task_ended(1);
+  run.at(200, 1);
+  message_received(message, 0, 100);
+  message_handled(message, intern("value"));
+  message_done(message);
+  run.at(500, 0);
+  large_phase(message, 1, 0, intern("payload released"));
+  task_ready(2, message);
+  task_started(2, 0, intern("write"));
+  run.at(600, 0);
+  task_ended(2);
+  run.finish();
+  const Analysed found(file("w"));
+  EXPECT_THAT(path_text(found.found), ::testing::AllOf(HasSubstr("400 us are messages"),
+                                                       HasSubstr("100 us are make on rank 0"),
+                                                       Not(HasSubstr("before the first"))));
+  EXPECT_THAT(idle_lines(found.found), Contains(HasSubstr("for the end of its own send")));
+}
+
+TEST_F(TraceTool, ReadyTwice_TheFirstTimeCounts) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  TwoRanks run(file("twice"));
+  run.at(0, 0);
+  task_started(1, 0, intern("maker"));
+  task_created(2, 0, intern("made"));
+  task_ready(2, 0);
+  run.at(900, 0);
+  task_ended(1);
+  task_ready(2, 0);  // an order of its own has chosen it
+  task_started(2, 0, 0);
+  task_ended(2);
+  run.finish();
+  const Analysed found(file("twice"));
+  EXPECT_EQ(found.model.tasks.at(1).ready, 0);
+  EXPECT_EQ(found.model.tasks.at(1).start, 900'000);
+}
+
+TEST_F(TraceTool, PartialTraces_SaySoFirstAndNothingIsMadeUp) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Options options = shoal::testing::options_with(time, part_path(file("p"), 0));
+  options.categories = bit_of(Category::message);
+  options.identity = {{"program", "p"}, {"categories", "message"}};
+  options.processes = 2;
+  Recorder recorder(options);
+  const Track worker = recorder.make_track(0, 0, "worker 0");
+  worker.enter();
+  message_sent(make_id(0, 1, 1), 1, 100, 0);
+  Track::leave();
+  recorder.finish();
+  for (const char* command : {"summary ", "check "}) {
+    EXPECT_THAT(run_tool(command + file("p")),
+                ::testing::StartsWith("this trace is partial: only these categories were "
+                                      "recorded: message; the parts of 1 processes are missing\n"));
+  }
+  const Analysed found(file("p"));
+  const std::string summary = summary_text(found.model, found.found);
+  EXPECT_THAT(summary, HasSubstr("tasks were not recorded"));
+  EXPECT_THAT(summary, Not(HasSubstr("0 tasks")));
+  EXPECT_THAT(summary, Not(HasSubstr("busy")));
+  const auto data = nlohmann::json::parse(report_data(found.model, found.found));
+  EXPECT_THAT(data.at("title").get<std::string>(), ::testing::StartsWith("this trace is partial"));
+  const Analysed whole(record(rounds_world(2, 3, 1000), "whole"));
+  EXPECT_THAT(summary_text(whole.model, whole.found), ::testing::StartsWith("made up on 2 ranks"));
+}
+
+TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
+  TraceWorld world(4);
+  int last = -1;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<int> before;
+    if (last >= 0) before.push_back(last);
+    for (int rank = 0; rank < 4; ++rank) {
+      const int step = world.add("step", rank, rank == 2 && round == 5 ? 5'000'000 : 100'000, before);
+      if (rank == 2) last = step;
+    }
+  }
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("outlier"));
+  EXPECT_THAT(run.hint("outlier"), HasSubstr("1 of 40 tasks 'step' take much longer"));
+  EXPECT_THAT(run.hint("outlier"), HasSubstr("key (22) on rank 2 takes 5 ms"));
+}
+
+TEST_F(TraceTool, RankWithAChain_IsNotOverloaded) {
+  TraceWorld world(4);
+  int last = -1;
+  for (int i = 0; i < 100; ++i) {
+    last = world.add("link", 3, 50'000, last < 0 ? std::vector<int>{} : std::vector<int>{last});
+  }
+  for (int i = 0; i < 60; ++i) world.add("part", i % 3, 50'000);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), IsEmpty());
+}
+
+TEST_F(TraceTool, ChainOfAMulticast_IsNoHotLink) {
+  TraceWorld world(6);
+  int last = world.add("make", 0, 5'000);
+  for (int i = 0; i < 20; ++i) {
+    for (int rank = 1; rank < 6; ++rank) last = world.add("use", rank, 5'000, {last});
+    last = world.add("make", 0, 5'000, {last});
+  }
+  world.link_ns = [](int from, int to) { return to == from + 1 ? 20'000U : 0U; };
+  world.link_bytes = [](int from, int to) { return to == from + 1 ? 100'000U : 0U; };
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint_kinds(), Not(Contains("hot-link")));
+}
+
 TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
   const auto all = perfetto_of(record(rounds_world(2, 5, 1000)));
   std::map<std::pair<int, int>, int> depth;

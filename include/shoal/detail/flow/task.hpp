@@ -57,6 +57,8 @@ class FlowTask : public sched::Task {
 
   void run() final;
   [[nodiscard]] std::string name() const override;
+  /// Its data, as arguments: "(A, B)".
+  std::size_t write_key(std::span<char> text) const noexcept override;
 
   /// Called when all accesses are granted; submits the task, by default. **Caller**: any worker.
   virtual void become_ready();
@@ -83,6 +85,7 @@ class FlowTask : public sched::Task {
 
  private:
   void execute_watched();
+  [[nodiscard]] std::string text_of_data() const;
 
   Sequence& sequence_;
   Access* const accesses_;

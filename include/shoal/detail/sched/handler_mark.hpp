@@ -57,6 +57,9 @@ class HandlerMark {
   }
   /// Returns whether an observer or a recording watches the handlers: then call number_from().
   [[nodiscard]] bool is_watched() const { return is_watched_; }
+  /// In the identifier of a message that has left: its sender has its memory back, which may make
+  /// tasks ready, and handles no message.
+  static constexpr std::uint64_t kReleaseBit = std::uint64_t{1} << 63U;
   /// Sets the identifiers in traces of the messages that are handled from now on: `id`, `id` + 1,
   /// ...
   void number_from(std::uint64_t id) { next_id_ = id; }

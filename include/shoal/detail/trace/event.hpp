@@ -27,7 +27,7 @@ enum class Role : std::uint8_t { instant, begin, end, counter };
 /// Kinds of events. Files store the numbers: they never change, new ones are appended.
 enum class Kind : std::uint8_t {
   none = 0,
-  task_created = 1,  // id: task, value: id of the task that made it or 0, name
+  task_created = 1,  // id: task, value: 1 + worker that it is bound to or 0, name
   task_ready,        // id: task, value: id of the task or message that made it ready or 0
   task_started,      // id: task, value: priority as int64, name
   task_parked,       // id: task, name: what it waits for
@@ -59,7 +59,8 @@ enum class Kind : std::uint8_t {
   lost,              // value: events dropped before this one, name unused
   region_begin,      // recording goes on
   region_end,        // recording pauses
-  last = region_end,
+  thread_counter,    // value: nanoseconds as double since the thread began, name: of what
+  last = thread_counter,
 };
 
 /// Properties of one kind.
@@ -131,5 +132,12 @@ static_assert(sizeof(Detail) == 32);
 [[nodiscard]] constexpr std::uint64_t size_bytes_of(std::uint64_t value) {
   return value & ((std::uint64_t{1} << 40U) - 1);
 }
+
+/// Names of a thread's counters.
+inline constexpr std::string_view kRanName = "ran on a processor";
+inline constexpr std::string_view kKeptWaitingName = "waited for a processor";
+
+/// Largest part of a payload that a window counts, which `message sent` records.
+inline constexpr std::uint64_t kPayloadWeightMax = 64UL << 10U;
 
 }  // namespace shoal::trace

@@ -89,9 +89,13 @@ inline void probe(Kind kind, std::uint64_t id, std::uint64_t value = 0, NameId n
 
 }  // namespace detail
 
+/// Identifier of a task that appears in no trace.
+inline constexpr std::uint64_t kHiddenTask = ~std::uint64_t{0};
+
 // Tasks.
-inline void task_created(std::uint64_t task, std::uint64_t by, NameId name) {
-  detail::probe<Category::task>(Kind::task_created, task, by, name);
+/// `bound_to`: 1 + the only worker that may run it; 0: any may.
+inline void task_created(std::uint64_t task, std::uint64_t bound_to, NameId name) {
+  detail::probe<Category::task>(Kind::task_created, task, bound_to, name);
 }
 inline void task_ready(std::uint64_t task, std::uint64_t by) {
   detail::probe<Category::task>(Kind::task_ready, task, by);
@@ -145,13 +149,18 @@ inline void collective_end(std::uint64_t id) {
 
 // Scheduling, termination, events, memory.
 inline void steal(std::uint64_t task, std::uint32_t victim) {
-  detail::probe<Category::sched>(Kind::steal, task, victim);
+  if (on<Category::sched>()) [[unlikely]]
+    detail::record(Kind::steal, task == kHiddenTask ? 0 : task, victim, 0);
 }
 inline void sleep() { detail::probe<Category::sched>(Kind::sleep, 0); }
 inline void wake() { detail::probe<Category::sched>(Kind::wake, 0); }
 inline void progress_begin() { detail::probe<Category::sched>(Kind::progress_begin, 0); }
 inline void progress_end(std::uint64_t messages) {
   detail::probe<Category::sched>(Kind::progress_end, 0, messages);
+}
+/// A thread's time, in nanoseconds since it began; `name`: kRanName or kKeptWaitingName.
+inline void thread_counter(NameId name, double ns) {
+  detail::probe<Category::sched>(Kind::thread_counter, 0, std::bit_cast<std::uint64_t>(ns), name);
 }
 inline void wave(std::uint64_t scope, std::uint64_t number) {
   detail::probe<Category::term>(Kind::wave, scope, number);

@@ -1,0 +1,56 @@
+#pragma once
+// Work that was there, beside workers that had none: integrals over the time of a run.
+
+#include "trace_tool/model.hpp"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+/// A stretch of time in which workers of a rank were idle although tasks were there.
+struct Waiting {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  int worker = -1;  // that the tasks are bound to
+};
+
+/// What a rank's idle workers could not do. Nanoseconds of workers.
+struct RankLoad {
+  int workers = 0;
+  std::int64_t busy = 0;
+  std::int64_t idle = 0;
+  std::map<int, std::int64_t> bound;         // ready tasks were bound to this one worker
+  std::map<NameId, std::int64_t> locks;      // tasks waited for this lock
+  std::int64_t others_idle = 0;              // time of other ranks' workers, while tasks waited here
+  std::vector<Waiting> bound_times;          // apart, in the order of time
+  std::map<int, std::map<NameId, int>> bound_names;  // tasks by worker and name
+};
+
+/// Loads of all ranks that have workers.
+[[nodiscard]] std::map<int, RankLoad> loads_of(const Model& model);
+
+/// Returns whether the track is that of a worker.
+[[nodiscard]] bool is_worker(const Model& model, std::uint32_t track);
+
+/// Time for which some of other programs held the processors of workers.
+struct Disturbance {
+  bool is_known = false;
+  int workers = 0;  // of which it is known
+  double share = 0;     // of the time of workers, that they waited for a processor
+  double pressure = 0;  // time of workers on processors, of all that the processors had
+  double on_processors = 0;  // of the time in which workers ran tasks and handlers, at most 1
+};
+[[nodiscard]] Disturbance disturbance_of(const Model& model);
+
+/// Processors that the processes of a host may use, and those that there are.
+struct HostShape {
+  int workers = 0;     // that ran tasks
+  int allowed = 0;     // in the masks of all processes together; 0: unknown
+  int processors = 0;  // that they might use without masks; 0: unknown
+};
+[[nodiscard]] std::map<std::string, HostShape> hosts_of(const Model& model);
+
+}  // namespace shoal::trace_tool

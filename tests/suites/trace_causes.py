@@ -1,0 +1,119 @@
+"""Programs with a planted cause of slowness, their opposites, and healthy programs: shoal-trace
+names the cause, and nothing else. Simulated over seeds, where virtual time contains the cause, and
+on real threads."""
+
+import json
+import os
+import shlex
+import shutil
+
+import suite
+
+SEEDS = int(os.environ.get("TRACE_CAUSES_SEEDS", "3"))  # of each simulated program
+RUNS = int(os.environ.get("TRACE_CAUSES_RUNS", "1"))  # of each real one
+HEALTHY = 10
+# Other programs of the machine: says so in place of any verdict.
+DISTURBED = "disturbed"
+
+ONE_RANK = ("--ranks", 1, "--workers", 4)
+TWO_RANKS = ("--ranks", 2, "--workers", 2)
+SINGLE = ("--ranks", 2, "--workers", 1)
+FOUR_RANKS = ("--ranks", 4, "--workers", 1)
+
+# Each cause: its hint, and the ranks and workers. Virtual time contains all of these.
+CAUSES = {
+    "bound": ("bound-to-one-worker", ONE_RANK),
+    "handlers": ("work-in-handlers", TWO_RANKS),
+    "steps": ("wait-per-step", TWO_RANKS),
+    "insertion": ("slow-insertion", ONE_RANK),
+    "lock": ("contended-lock", ONE_RANK),
+    "slow": ("slow-rank", FOUR_RANKS),
+    "overloaded": ("overloaded-rank", FOUR_RANKS),
+    "priority": ("missing-priority", FOUR_RANKS),
+    "flow_priority": ("missing-priority", ONE_RANK),
+    "receiver": ("busy-receiver", SINGLE),
+}
+# The opposite of a cause may be one that has a name, too.
+OPPOSITES = {"slow": "outlier"}
+# Of processors, memory and the network: one of both worlds only.
+MODEL = suite.SOURCE / "apps/contention/machines/henrisubnuma.json"
+SIMULATED = {
+    "memory": ("memory-bound", (*ONE_RANK[:3], 18, "--sim-memory", MODEL)),
+    "hot": ("hot-link", (*FOUR_RANKS, "--sim-net", "fixed:50us,1G")),
+}
+REAL = {
+    "short": ("short-tasks", ("--ranks", 1, "--workers", 2)),
+}
+
+
+class Causes(suite.Suite):
+
+    def setUp(self):
+        self.scratch = self.folder()
+        self.planted = self.program("trace_planted")
+
+    def hints(self, *command):
+        """The kinds of hints on a run, with their texts."""
+        path = self.scratch / "run.trace"
+        self.run_command([*command, "--trace", path])
+        text = self.run_command([self.program("shoal-trace"), "summary", "--json", path]).output
+        return {hint["kind"]: hint["text"] for hint in json.loads(text).get("hints", [])}
+
+    def simulated(self, words, options, wanted):
+        for seed in range(1, SEEDS + 1):
+            command = [self.planted, *words, *options, "--sim-dry", "--sim-seed", seed]
+            hints = self.hints(*command)
+            self.assertEqual(set(hints), {wanted} - {None}, f"{shlex.join(map(str, command))}\n"
+                                                            f"{hints}")
+
+    def real(self, words, options, wanted, prefix=()):
+        for _ in range(RUNS):
+            command = [*prefix, self.planted, *words, *options]
+            hints = self.hints(*command)
+            line = f"{shlex.join(map(str, command))}\n{hints}"
+            self.assertLessEqual(set(hints), {wanted, DISTURBED}, line)
+            if wanted is not None:
+                self.assertTrue(set(hints) & {wanted, DISTURBED}, line)
+
+    @suite.cases({name: (name, *cause) for name, cause in {**CAUSES, **SIMULATED}.items()})
+    def test_simulated(self, cause):
+        name, hint, options = cause
+        for size in ("small", "large"):
+            self.simulated((name, size), options, hint)
+            self.simulated((name, size, "opposite"), options, OPPOSITES.get(name))
+
+    @suite.cases({name: (name, *cause) for name, cause in {**CAUSES, **REAL}.items()})
+    def test_real(self, cause):
+        name, hint, options = cause
+        for size in ("small", "large"):
+            self.real((name, size), options, hint)
+            self.real((name, size, "opposite"), options, OPPOSITES.get(name))
+
+    @suite.cases(range(HEALTHY))
+    def test_healthy(self, number):
+        for options in (ONE_RANK, FOUR_RANKS):
+            self.simulated(("healthy", number), options, None)
+            self.real(("healthy", number), options, None)
+
+    def test_real_mask(self):
+        """A mask that leaves one processor."""
+        processors = sorted(os.sched_getaffinity(0))
+        if len(processors) < 2 or shutil.which("taskset") is None:
+            self.skipTest("this needs two processors, and taskset")
+        mask = ("taskset", "-c", processors[0])
+        self.real(("spins", "small"), ("--workers", 2), "narrow-mask", prefix=mask)
+        self.real(("spins", "large"), (), "narrow-mask", prefix=mask)
+        self.real(("spins", "small"), ("--workers", 2), None)
+
+    def test_real_workers(self):
+        """More workers than processors."""
+        processors = len(os.sched_getaffinity(0))
+        for size, times in (("small", 2), ("large", 4)):
+            self.real(("spins", size), ("--workers", times * processors), "more-workers-than-cores")
+        self.real(("spins", "small"), ("--workers", processors), None)
+        # Workers that sleep need no processor.
+        self.real(("healthy", 0), ("--workers", 3 * processors), None)
+
+
+if __name__ == "__main__":
+    suite.main()
