@@ -20,9 +20,8 @@ ThreadTimes times_of_this_thread() noexcept {
   close(file);
   std::uint64_t ran_ns = 0;
   std::uint64_t kept_waiting_ns = 0;
-  const bool is_read =
-      length > 0 &&
-      std::sscanf(text.data(), "%" SCNu64 " %" SCNu64, &ran_ns, &kept_waiting_ns) == 2;
+  const bool is_read = length > 0 && std::sscanf(text.data(), "%" SCNu64 " %" SCNu64, &ran_ns,
+                                                 &kept_waiting_ns) == 2;
   timespec now{};
   if (!is_read || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return times;
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;

@@ -233,11 +233,10 @@ void Process::make_ranks() {
 }
 
 void Process::begin_trace() {
-  tracing_ =
-      make_tracing(config_,
-                   {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name(),
-                    topology_.machine_pus(), topology_.allowed().to_string()},
-                   transport_.get(), nullptr);
+  tracing_ = make_tracing(config_,
+                          {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name(),
+                           topology_.machine_pus(), topology_.allowed().to_string()},
+                          transport_.get(), nullptr);
 }
 
 int Process::run(const MainFunction& main_function) {

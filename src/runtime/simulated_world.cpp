@@ -74,8 +74,9 @@ SimulatedWorld::SimulatedWorld(const Config& config)
     simulator_.set_memory(&*memory_);
     network_.set_memory(&*memory_);
   }
-  tracing_ = make_tracing(config, {layout_, workers_, layout_.world_size * workers_, "simulation", 0, ""},
-                          nullptr, &simulator_);
+  tracing_ =
+      make_tracing(config, {layout_, workers_, layout_.world_size * workers_, "simulation", 0, ""},
+                   nullptr, &simulator_);
   make_ranks();
   ranks_.front()->scope().set_completion_check([this] { check_completion(); });
 }

@@ -41,7 +41,8 @@ void created(Task& task) noexcept {
 }
 
 void submitted(Task& task) noexcept {
-  if (task.is_main() || task.trace_id == trace::kHiddenTask) return;  // the main function begins by itself
+  if (task.is_main() || task.trace_id == trace::kHiddenTask)
+    return;  // the main function begins by itself
   if (task.trace_id == 0) created(task);
   trace::task_ready(task.trace_id, current_cause());
 }

@@ -113,7 +113,8 @@ constexpr const char* kArrived = "payload arrived";
 
 void note_phase(std::uint64_t id, Rank peer, std::size_t size_bytes, const char* phase) {
   if (id == 0 || !trace::on<trace::Category::message>()) return;
-  trace::large_phase(id & ~sched::HandlerMark::kReleaseBit, static_cast<std::uint32_t>(peer.value()), size_bytes,
+  trace::large_phase(id & ~sched::HandlerMark::kReleaseBit,
+                     static_cast<std::uint32_t>(peer.value()), size_bytes,
                      trace::detail::name_of(phase));
 }
 

@@ -186,8 +186,8 @@ std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model
 }
 
 std::int64_t insertion_wait(const Model& model, std::int64_t idle_since, const Segment& next) {
-  constexpr std::uint32_t kMany = 20;             // tasks that one has made
-  constexpr std::int64_t kAtOnceNs = 20'000;      // such a task was ready when it was made
+  constexpr std::uint32_t kMany = 20;         // tasks that one has made
+  constexpr std::int64_t kAtOnceNs = 20'000;  // such a task was ready when it was made
   const Task& task = model.tasks[next.task];
   if (next.previous_of_task != kNone || task.maker == kNone || task.created == kNever) return 0;
   const Task& maker = model.tasks[task.maker];

@@ -69,8 +69,8 @@ class Walk {
     follow(segment.cause);
   }
 
-  /// A message made it ready that the rank could not take before, as its workers were busy: it could
-  /// not have run before, either.
+  /// A message made it ready that the rank could not take before, as its workers were busy: it
+  /// could not have run before, either.
   bool waits_for_worker(const Segment& segment) {
     if (segment.cause.what != Cause::What::message) return false;
     const Message& message = model_.messages[segment.cause.index];

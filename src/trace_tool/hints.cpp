@@ -205,12 +205,12 @@ class Advisor {
         const auto most =
             std::max_element(names->second.begin(), names->second.end(),
                              [](const auto& a, const auto& b) { return a.second < b.second; });
-        add_timed("bound-to-one-worker", share,
-                  fmt::format("tasks '{}' are bound to worker {} of rank {}: while they waited for "
-                              "it, other workers of the rank had nothing to do for {} of their "
-                              "time. Leave tasks unbound, or spread them over the workers",
-                              model_.input().name(most->first), worker, rank,
-                              share_text(share, 1)));
+        add_timed(
+            "bound-to-one-worker", share,
+            fmt::format("tasks '{}' are bound to worker {} of rank {}: while they waited for "
+                        "it, other workers of the rank had nothing to do for {} of their "
+                        "time. Leave tasks unbound, or spread them over the workers",
+                        model_.input().name(most->first), worker, rank, share_text(share, 1)));
       }
     }
   }
@@ -268,9 +268,9 @@ class Advisor {
     std::vector<std::size_t> tasks(waits.size(), 0);
     for (const Segment& segment : model_.segments) {
       if (model_.is_main(model_.tasks[segment.task])) continue;
-      const auto at = std::partition_point(
-          waits.begin(), waits.end(),
-          [&segment](const Park* park) { return park->end <= segment.begin; });
+      const auto at =
+          std::partition_point(waits.begin(), waits.end(),
+                               [&segment](const Park* park) { return park->end <= segment.begin; });
       if (at != waits.end() && (*at)->begin < segment.end) {
         ++tasks[static_cast<std::size_t>(at - waits.begin())];
       }
@@ -288,8 +288,8 @@ class Advisor {
     constexpr double kMuch = 0.1;
     std::uint32_t main = kNone;
     for (std::uint32_t i = 0; i < model_.tasks.size(); ++i) {
-      const bool is_first =
-          main == kNone || model_.rank_of(model_.tasks[i].track) < model_.rank_of(model_.tasks[main].track);
+      const bool is_first = main == kNone || model_.rank_of(model_.tasks[i].track) <
+                                                 model_.rank_of(model_.tasks[main].track);
       if (model_.is_main(model_.tasks[i]) && is_first) main = i;
     }
     if (main == kNone) return;
@@ -311,9 +311,8 @@ class Advisor {
     if (2 * longest > waited) return;  // one phase, and small ones around it
     for (const Segment& segment : model_.segments) {
       if (model_.is_main(model_.tasks[segment.task])) continue;
-      auto at = std::partition_point(waits.begin(), waits.end(), [&](const Park* park) {
-        return park->end <= segment.begin;
-      });
+      auto at = std::partition_point(waits.begin(), waits.end(),
+                                     [&](const Park* park) { return park->end <= segment.begin; });
       for (; at != waits.end() && (*at)->begin < segment.end; ++at) {
         busy[model_.rank_of(segment.track)] +=
             std::min(segment.end, (*at)->end) - std::max(segment.begin, (*at)->begin);
@@ -403,13 +402,12 @@ class Advisor {
         const double lost = (number(here.median) - usual) * number(here.count);
         if (!is_slower(name, here, kNoFaster)) others.insert(rank);
         if (!is_slower(name, here, kSlower) || lost <= worst[rank].first) continue;
-        worst[rank] = {lost,
-                       fmt::format("rank {} is slow: '{}' takes {} there, and {} on the "
-                                   "others (medians). If its tasks do no more than those of the "
-                                   "others, look at the clock of its cores, and the placement of "
-                                   "its memory",
-                                   rank, name.name, time_text(number(here.median)),
-                                   time_text(usual))};
+        worst[rank] = {
+            lost, fmt::format("rank {} is slow: '{}' takes {} there, and {} on the "
+                              "others (medians). If its tasks do no more than those of the "
+                              "others, look at the clock of its cores, and the placement of "
+                              "its memory",
+                              rank, name.name, time_text(number(here.median)), time_text(usual))};
       }
     }
     bool any = false;
@@ -461,9 +459,8 @@ class Advisor {
                 fmt::format("{} of {} tasks '{}' take much longer than the others, and the run "
                             "waits for them: that of {} on rank {} takes {}, the others {} at most",
                             count, all.size(), model_.input().name(name),
-                            key == model_.keys.end()
-                                ? "time " + time_text(number(worst.start))
-                                : "key " + key->second,
+                            key == model_.keys.end() ? "time " + time_text(number(worst.start))
+                                                     : "key " + key->second,
                             model_.rank_of(worst.track), time_text(number(worst.busy)),
                             time_text(others)));
     }
@@ -538,11 +535,12 @@ class Advisor {
       const double slowed = number(median_of(together));
       const double cost = (slowed - usual) * number(together.size()) / worker_time();
       if (slowed < kSlower * usual || cost < kNoticeable) continue;
-      add_timed("memory-bound", cost,
-                fmt::format("tasks '{}' take {} when they run alone, and {} beside others (medians): "
-                            "they share the bandwidth of the memory. More workers do not help: "
-                            "use data again while it is in the cache, or mix them with other tasks",
-                            model_.input().name(name), time_text(usual), time_text(slowed)));
+      add_timed(
+          "memory-bound", cost,
+          fmt::format("tasks '{}' take {} when they run alone, and {} beside others (medians): "
+                      "they share the bandwidth of the memory. More workers do not help: "
+                      "use data again while it is in the cache, or mix them with other tasks",
+                      model_.input().name(name), time_text(usual), time_text(slowed)));
     }
   }
 
@@ -659,7 +657,8 @@ class Advisor {
       const auto most =
           std::max_element(sum.behind.begin(), sum.behind.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
-      add_timed("missing-priority", cost,
+      add_timed(
+          "missing-priority", cost,
           fmt::format("tasks '{}' are on the critical path, and waited {} in all while workers ran "
                       "'{}', on which less depends: give '{}' a higher priority",
                       model_.input().name(name), time_text(static_cast<double>(sum.ns)),
@@ -681,7 +680,8 @@ class Advisor {
       const auto most =
           std::max_element(targets.begin(), targets.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
-      add_timed("window-full", static_cast<double>(rank.window_full) / whole,
+      add_timed(
+          "window-full", static_cast<double>(rank.window_full) / whole,
           fmt::format("rank {} stood still for {} because a window of messages was full, most to "
                       "rank {}: that rank takes messages too slowly. Send less to it, in larger "
                       "messages, or enlarge the window",
@@ -714,8 +714,8 @@ class Advisor {
     for (const PathStep& step : analysis_.path) {
       if (step.what != PathStep::What::message) continue;
       const Message& message = model_.messages[step.index];
-      const bool is_between = (message.from == a && message.to == b) ||
-                              (message.from == b && message.to == a);
+      const bool is_between =
+          (message.from == a && message.to == b) || (message.from == b && message.to == a);
       if (is_between) sum += step.end - step.begin;
     }
     return number(sum) / duration();

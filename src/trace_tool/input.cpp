@@ -174,8 +174,8 @@ namespace {
 class Sizes {
  public:
   explicit Sizes(const std::vector<std::string>& names)
-      : announced_(static_cast<NameId>(std::ranges::find(names, "payload announced") -
-                                       names.begin())) {}
+      : announced_(
+            static_cast<NameId>(std::ranges::find(names, "payload announced") - names.begin())) {}
 
   void correct(Event& event) {
     if (event.kind() == Kind::large_phase && event.name == announced_) {
@@ -185,9 +185,9 @@ class Sizes {
       if (payload == payloads_.end()) return;
       const std::uint64_t size = trace::size_bytes_of(event.value);
       if (size < payload->second) {
-        event.value = trace::peer_bytes(trace::peer_of(event.value),
-                                        size - std::min(size, trace::kPayloadWeightMax) +
-                                            payload->second);
+        event.value =
+            trace::peer_bytes(trace::peer_of(event.value),
+                              size - std::min(size, trace::kPayloadWeightMax) + payload->second);
       }
       payloads_.erase(payload);
     }

@@ -53,7 +53,7 @@ class Sweep {
     std::map<std::uint32_t, int> bound;
     std::map<std::uint32_t, int> locks;
     std::set<std::uint32_t> idle_workers;
-    std::int64_t since = 0;       // the last change
+    std::int64_t since = 0;  // the last change
     std::int64_t all_idle_then = 0;
     RankLoad load;
   };

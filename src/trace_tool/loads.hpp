@@ -22,10 +22,10 @@ struct RankLoad {
   int workers = 0;
   std::int64_t busy = 0;
   std::int64_t idle = 0;
-  std::map<int, std::int64_t> bound;         // ready tasks were bound to this one worker
-  std::map<NameId, std::int64_t> locks;      // tasks waited for this lock
-  std::int64_t others_idle = 0;              // time of other ranks' workers, while tasks waited here
-  std::vector<Waiting> bound_times;          // apart, in the order of time
+  std::map<int, std::int64_t> bound;     // ready tasks were bound to this one worker
+  std::map<NameId, std::int64_t> locks;  // tasks waited for this lock
+  std::int64_t others_idle = 0;          // time of other ranks' workers, while tasks waited here
+  std::vector<Waiting> bound_times;      // apart, in the order of time
   std::map<int, std::map<NameId, int>> bound_names;  // tasks by worker and name
 };
 
@@ -38,9 +38,9 @@ struct RankLoad {
 /// Time for which some of other programs held the processors of workers.
 struct Disturbance {
   bool is_known = false;
-  int workers = 0;  // of which it is known
-  double share = 0;     // of the time of workers, that they waited for a processor
-  double pressure = 0;  // time of workers on processors, of all that the processors had
+  int workers = 0;           // of which it is known
+  double share = 0;          // of the time of workers, that they waited for a processor
+  double pressure = 0;       // time of workers on processors, of all that the processors had
   double on_processors = 0;  // of the time in which workers ran tasks and handlers, at most 1
 };
 [[nodiscard]] Disturbance disturbance_of(const Model& model);

@@ -261,7 +261,17 @@ void Model::unpark(Task& task, std::uint32_t index, std::int64_t time) {
 void Model::add_phase(const Event& event, Now& now) {
   const auto time = static_cast<std::int64_t>(event.time);
   const std::string& phase = input_.name(event.name);
-  if (phase == "payload awaited") {
+  if (phase == "payload announced") {
+    // Shoal's own messages have no event of their sending, unless they have a payload.
+    const Cause sender = cause_of(0, now);
+    Message& message = messages[message_of(event.id)];
+    message.sent = time;
+    message.from = rank_of(event.track());
+    message.from_track = event.track();
+    message.to = static_cast<int>(trace::peer_of(event.value));
+    message.size_bytes = trace::size_bytes_of(event.value);
+    message.sender = sender;
+  } else if (phase == "payload awaited") {
     now.copies_since = time;
   } else if (phase == "payload arrived" && now.copies_since != kNever && now.message != kNone &&
              messages[now.message].id == event.id) {

@@ -189,8 +189,8 @@ class Model {
     std::int64_t progress_since = kNever;
     std::int64_t window_since = kNever;
     std::int64_t copies_since = kNever;  // a payload, in its handler
-    std::int64_t accounted = 0;        // usage is complete up to here
-    std::int64_t created_at = kNever;  // a task, and nothing else happened since
+    std::int64_t accounted = 0;          // usage is complete up to here
+    std::int64_t created_at = kNever;    // a task, and nothing else happened since
     int rank = -1;
     std::int64_t first_ran = kNever;  // of the counters of the thread
     std::int64_t first_kept_waiting = kNever;

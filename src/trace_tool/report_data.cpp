@@ -40,8 +40,10 @@ class PageData {
     const std::string partial = partial_text(model_.gaps());
     Json page = {{"title", partial + (partial.empty() ? "" : ". ") + title_of(model_.input())},
                  {"duration", model_.duration},
-                 {"task_count", model_.tasks.size()}, {"message_count", model_.messages.size()},
-                 {"path_text", path_text(analysis_)}, {"idle", idle_lines(analysis_)},
+                 {"task_count", model_.tasks.size()},
+                 {"message_count", model_.messages.size()},
+                 {"path_text", path_text(analysis_)},
+                 {"idle", idle_lines(analysis_)},
                  {"names", model_.input().names()}};
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {

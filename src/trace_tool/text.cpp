@@ -116,9 +116,8 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
   }
   const auto [messages, bytes] = traffic_of(analysis);
   out.add("{}", title_of(model.input()));
-  const std::string tasks = model.has(Category::task)
-                                ? fmt::format("{} tasks", model.tasks.size())
-                                : "tasks were not recorded";
+  const std::string tasks = model.has(Category::task) ? fmt::format("{} tasks", model.tasks.size())
+                                                      : "tasks were not recorded";
   const std::string traffic =
       model.has(Category::message)
           ? fmt::format("{} messages, {}", messages, bytes_text(static_cast<double>(bytes)))

@@ -277,7 +277,9 @@ class Processes(Runs):
                                        r"program started \([0-9]+ %\), then )?for step from rank 2")
 
     def named(self, path, cause):
-        """Both the summary and the page of the report name it."""
+        """Both the summary and the page of the report name it, or say that other programs had the
+        processors."""
+        cause = f"{cause}|disturbed by other programs"
         self.assertRegex(self.summary(path), cause)
         page = path + ".html"
         self.tool("report", path, "-o", page)

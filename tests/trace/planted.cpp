@@ -231,9 +231,9 @@ void priority(World& world, const Plan& plan) {
 void flow_priority(World& world, const Plan& plan) {
   const int panels = 12 * plan.size;
   const int updates = 4 * panels;
-  shoal::Flow flow(world, "panels",
-                   {.scheduler = plan.opposite ? shoal::priority_scheduler()
-                                               : shoal::fifo_scheduler()});
+  shoal::Flow flow(
+      world, "panels",
+      {.scheduler = plan.opposite ? shoal::priority_scheduler() : shoal::fifo_scheduler()});
   const auto chain = flow.data(0, {.name = "chain"});
   std::vector<shoal::Data<int>> parts;
   for (int i = 0; i < updates; ++i) parts.push_back(flow.data(0, {.name = "part"}));
@@ -272,14 +272,15 @@ void hot(World& world, const Plan& plan) {
   world.wait();
 }
 
-/// Rank 1 answers late, as its worker runs long tasks, each behind the other; opposite: it has none.
+/// Rank 1 answers late, as its worker runs long tasks, each behind the other; opposite: it has
+/// none.
 void receiver(World& world, const Plan& plan) {
   const int rounds = 5 * plan.size;
   std::function<void(int)> ask;
-  const auto reply =
-      world.make_am([&](int left) { ask(left - 1); }, {.delivery = Delivery::task, .name = "reply"});
-  const auto question = world.make_am([&](int left) { reply.send(Rank(0), left); },
-                                      {.name = "question"});
+  const auto reply = world.make_am([&](int left) { ask(left - 1); },
+                                   {.delivery = Delivery::task, .name = "reply"});
+  const auto question =
+      world.make_am([&](int left) { reply.send(Rank(0), left); }, {.name = "question"});
   ask = [&](int left) {
     work(1000);
     if (left > 0) question.send(Rank(1), left);
@@ -432,18 +433,27 @@ int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](World& world) {
     const std::vector<std::string> args(world.args().begin() + 1, world.args().end());
     if (args.at(0) == "healthy") {
-      constexpr std::array kHealthy = {bag_of_tasks, stencil,    chain,           balanced_steps,
-                                       ring,         all_to_all, split,           flow_of_tiles,
-                                       locked_counters, bound_evenly};
+      constexpr std::array kHealthy = {
+          bag_of_tasks, stencil, chain,         balanced_steps,  ring,
+          all_to_all,   split,   flow_of_tiles, locked_counters, bound_evenly};
       kHealthy.at(static_cast<std::size_t>(std::stoi(args.at(1))))(world);
       return;
     }
     const std::map<std::string, void (*)(World&, const Plan&)> causes = {
-        {"bound", bound},       {"handlers", handlers}, {"steps", steps},
-        {"insertion", insertion}, {"lock", lock},       {"spins", spins},
-        {"memory", memory},     {"slow", slow},         {"overloaded", overloaded},
-        {"priority", priority}, {"flow_priority", flow_priority}, {"hot", hot},
-        {"receiver", receiver}, {"short", shorts}};
+        {"bound", bound},
+        {"handlers", handlers},
+        {"steps", steps},
+        {"insertion", insertion},
+        {"lock", lock},
+        {"spins", spins},
+        {"memory", memory},
+        {"slow", slow},
+        {"overloaded", overloaded},
+        {"priority", priority},
+        {"flow_priority", flow_priority},
+        {"hot", hot},
+        {"receiver", receiver},
+        {"short", shorts}};
     const Plan plan{args.size() > 2 && args[2] == "opposite", args.at(1) == "large" ? 3 : 1};
     causes.at(args[0])(world, plan);
   });

@@ -418,7 +418,8 @@ TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
     std::vector<int> before;
     if (last >= 0) before.push_back(last);
     for (int rank = 0; rank < 4; ++rank) {
-      const int step = world.add("step", rank, rank == 2 && round == 5 ? 5'000'000 : 100'000, before);
+      const int step =
+          world.add("step", rank, rank == 2 && round == 5 ? 5'000'000 : 100'000, before);
       if (rank == 2) last = step;
     }
   }
