@@ -30,6 +30,7 @@ void HandlerMark::begin_watched() {
     current_worker()->activity.traced_release = std::exchange(next_id_, 0) & ~kReleaseBit;
     return;
   }
+  current_worker()->activity.traced_release = 0;
   const bool follows = running_id_ != 0;
   running_id_ = next_id_++;
   current_worker()->activity.traced_message = running_id_;
@@ -38,9 +39,6 @@ void HandlerMark::begin_watched() {
 
 void HandlerMark::end_watched() {
   next_id_ = 0;
-  if (Worker* const worker = current_worker(); worker != nullptr) {
-    worker->activity.traced_release = 0;
-  }
   if (running_id_ == 0) return;
   trace::message_done(std::exchange(running_id_, 0));
   current_worker()->activity.traced_message = outer_id_;

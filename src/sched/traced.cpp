@@ -48,6 +48,9 @@ void submitted(Task& task) noexcept {
 }
 
 void started(Task& task) noexcept {
+  if (Worker* const worker = current_worker(); worker != nullptr) {
+    worker->activity.traced_release = 0;
+  }
   if (!trace::on<trace::Category::task>() || task.trace_id == trace::kHiddenTask) return;
   trace::NameId name = 0;
   if (task.trace_id == 0) {

@@ -22,7 +22,9 @@ class WorkerActivity {
   int handler_depth = 0;
   TaskScope* handler_scope = nullptr;  // see HandlerMark; nullptr: the world's
   std::uint64_t traced_message = 0;    // its handler runs; see traced_message()
-  std::uint64_t traced_release = 0;    // its memory is given back; see HandlerMark::number_from()
+  // Message whose memory is given back, until a handler or task begins: its event may end behind
+  // its HandlerMark. See HandlerMark::kReleaseBit.
+  std::uint64_t traced_release = 0;
   // The owner writes; reports read: staleness is harmless.
   std::atomic<std::uint64_t> tasks_run{0};
   std::atomic<std::uint64_t> begun{0};            // tasks, parts of tasks, handlers

@@ -139,6 +139,9 @@ Cause Model::cause_of(std::uint64_t id, const Now& now) const {
     if (message != message_index_.end()) {
       const Message& one = messages[message->second];
       const bool has_left = one.from >= 0 && one.from != one.to && one.from == now.rank;
+      if (has_left && now.segment_task != kNone) {  // a task that polls has gone on since
+        return {Cause::What::task, now.segment_task};
+      }
       return {has_left ? Cause::What::release : Cause::What::message, message->second};
     }
     const auto task = task_index_.find(id);

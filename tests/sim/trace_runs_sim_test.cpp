@@ -242,6 +242,61 @@ std::map<shoal::trace::Kind, std::uint64_t> counts_of(const TraceContent& conten
   return counts;
 }
 
+/// Shares of a trace's messages and path.
+struct Facts {
+  explicit Facts(const std::string& file) : input(file), model(input), found(analyse(model)) {}
+  Input input;
+  Model model;
+  Analysis found;
+};
+
+TEST_F(TraceRuns, LargeMessages_CountAllOfTheirBytes) {
+  constexpr std::size_t kNumbers = 300'000;
+  const Facts facts(record(sim_config(4, 1, 3), [](World& world) {
+    std::vector<double> place(kNumbers);
+    const auto large = world.make_large_am<double>([&](std::size_t) { return std::span(place); },
+                                                   [](std::span<double>) {}, [] {});
+    const std::vector<double> numbers(kNumbers, 1.0);
+    if (world.rank() == 0) large.send(Rank(1), std::span<const double>(numbers));
+    world.wait();
+  }));
+  constexpr std::uint64_t kBytes = kNumbers * sizeof(double);
+  EXPECT_GE(facts.found.pairs.at({0, 1}).bytes, kBytes);
+  EXPECT_LT(facts.found.pairs.at({0, 1}).bytes, kBytes + 1000);
+}
+
+// The third task writes where the value of the first one is still on its way.
+TEST_F(TraceRuns, AWriteBehindItsOwnSend_HasTheTasksBeforeItOnThePath) {
+  constexpr std::size_t kNumbers = 1'000'000;
+  Config config = sim_config(2, 1, 5);
+  config.sim_net = "fixed:1ms,1G";
+  const Facts facts(record(config, [](World& world) {
+    shoal::Flow flow(world, "values");
+    const auto values = flow.vector<double>(nullptr, kNumbers, {.name = "values"});
+    const auto sum = flow.data(0.0, {.owner = Rank(1), .name = "sum"});
+    const shoal::Codelet make(
+        "make", [](std::span<double>) { shoal::compute(Cost::of_seconds(2 * kMs), [] {}); });
+    const shoal::Codelet use("use", [](std::span<const double>, double&) {});
+    const shoal::Codelet again(
+        "again", [](std::span<double>) { shoal::compute(Cost::of_seconds(3 * kMs), [] {}); });
+    flow.insert(make, write(values));
+    flow.insert(use, read(values), write(sum));
+    flow.insert(again, write(values));
+    flow.wait();
+  }));
+  std::map<std::string, std::int64_t> parts;
+  for (const PathShare& share : facts.found.path_shares) {
+    if (share.what == PathStep::What::task) parts[share.name] += share.ns;
+    if (share.what == PathStep::What::begin) parts["begin"] += share.ns;
+  }
+  EXPECT_EQ(parts["again"], 3 * kMsInNs) << path_text(facts.found);
+  EXPECT_EQ(parts["make"], 2 * kMsInNs) << path_text(facts.found);
+  EXPECT_LT(parts["begin"], kMsInNs / 2) << path_text(facts.found);
+  std::set<std::string> keys;
+  for (const auto& [task, key] : facts.model.keys) keys.insert(key);
+  EXPECT_TRUE(keys.contains("(values, sum)")) << "the data of a task are its key";
+}
+
 TEST_F(TraceRuns, EveryProbe_RecordsWhatHappened) {
   constexpr int kRanks = 3;
   constexpr int kTasks = 40;
