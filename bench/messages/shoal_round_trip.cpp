@@ -114,10 +114,56 @@ bench::Sample large_balls(shoal::World& world, const Options& options) {
   return play(world, player, [&] { ball->send(player.partner(), outgoing, 1); });
 }
 
+/// The ball is a vector, which each rank moves on.
+bench::Sample moved_balls(shoal::World& world, const Options& options) {
+  Player player(world, options);
+  using Words = std::vector<Word>;
+  std::optional<shoal::ActiveMessage<std::int64_t, Words>> ball;
+  ball.emplace(world.make_am(
+      [&](std::int64_t hop, Words words) {
+        if (player.take(hop, words)) ball->send(player.partner(), hop + 1, std::move(words));
+      },
+      am_options(options)));
+  return play(world, player,
+              [&] { ball->send(player.partner(), 1, make_ballast(options.words() - 1)); });
+}
+
+/// The ball is a vector, of which each rank sends a copy.
+bench::Sample copied_balls(shoal::World& world, const Options& options) {
+  Player player(world, options);
+  using Words = std::vector<Word>;
+  std::optional<shoal::ActiveMessage<std::int64_t, Words>> ball;
+  ball.emplace(world.make_am(
+      [&](std::int64_t hop, const Words& words) {
+        if (player.take(hop, words)) ball->send(player.partner(), hop + 1, words);
+      },
+      am_options(options)));
+  return play(world, player,
+              [&] { ball->send(player.partner(), 1, make_ballast(options.words() - 1)); });
+}
+
+bench::Sample immutable_balls(shoal::World& world, const Options& options) {
+  Player player(world, options);
+  using Words = shoal::Immutable<std::vector<Word>>;
+  std::optional<shoal::ActiveMessage<std::int64_t, Words>> ball;
+  ball.emplace(world.make_am(
+      [&](std::int64_t hop, const Words& words) {
+        if (player.take(hop, *words)) ball->send(player.partner(), hop + 1, words);
+      },
+      am_options(options)));
+  return play(world, player, [&] {
+    ball->send(player.partner(), 1,
+               shoal::make_immutable<std::vector<Word>>(make_ballast(options.words() - 1)));
+  });
+}
+
 }  // namespace
 
 bench::Sample round_trip(shoal::World& world, const Options& options) {
   if (options.mode == "event") return event_balls(world, options);
+  if (options.mode == "moved") return moved_balls(world, options);
+  if (options.mode == "copied") return copied_balls(world, options);
+  if (options.mode == "immutable") return immutable_balls(world, options);
   if (options.mode == "large") return large_balls(world, options);
   return options.words() == 1 ? small_balls(world, options) : sized_balls(world, options);
 }

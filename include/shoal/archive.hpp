@@ -147,6 +147,16 @@ std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
   }
 }
 
+/// The same, of an encoding in pieces. `is_owner`: no one else has them: vectors take over their
+/// memory. **Lifetime**: views are valid as long as the pieces.
+template <class... Ts>
+std::tuple<Ts...> decode_pieces(net::Pieces& pieces, bool is_owner) {
+  ReadArchive ar(pieces, is_owner);
+  std::tuple<Ts...> values{wire::load_argument<Ts>(ar)...};
+  ar.finish();
+  return values;
+}
+
 /// A number that differs between different lists of types. Equal lists agree within one binary;
 /// between binaries and compilers the numbers mean nothing.
 template <class... Ts>

@@ -1,4 +1,5 @@
 #include <shoal/detail/net/link.hpp>
+#include <shoal/detail/net/pieces.hpp>
 
 #include <algorithm>
 
@@ -77,6 +78,38 @@ bool Link::open_packet(std::size_t needed_bytes) {
   }
   open_ = packet;
   return closes;
+}
+
+void Link::close_open() {
+  settle();
+  if (open_ == nullptr) return;
+  account();
+  closed_.push_back(std::exchange(open_, nullptr));
+  has_full_.store(true, std::memory_order_relaxed);
+}
+
+void Link::append_pieces(MessageHeader message, std::span<const std::byte> head,
+                         std::shared_ptr<Pieces> pieces, const RunPrefix* prefix, bool polls_next) {
+  message.handler |= kObjectBit;
+  message.size_bytes = head.size() + sizeof(std::uintptr_t);
+  const std::size_t size_bytes = pieces->size_bytes;
+  Reserved reserved;
+  const sync::Quiet quiet;
+  {
+    const sync::StoreReleaseLock lock(mutex_);
+    close_open();
+    const std::span<std::byte> place = reserve_slowly(message, size_bytes, prefix, reserved);
+    std::ranges::copy(head, place.begin());
+    std::ranges::fill(place.subspan(head.size()), std::byte{0});
+    open_->piece_slot = static_cast<std::size_t>(place.data() - open_->body()) + head.size();
+    open_->piece_bytes = size_bytes;
+    open_->pieces = std::move(pieces);
+    if (trace::on<trace::Category::message>()) [[unlikely]]
+      note_sent(message.size_bytes + size_bytes);
+    sync::publish(open_);
+    close_open();
+  }
+  if (reserved.announces) announce(polls_next);
 }
 
 void Link::note_sent(std::uint64_t size_bytes) const {

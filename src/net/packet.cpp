@@ -1,4 +1,5 @@
 #include <shoal/detail/net/packet.hpp>
+#include <shoal/detail/net/pieces.hpp>
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
@@ -72,6 +73,7 @@ Packet* Packet::compact(Packet* packet) {
   sync::pass_on(packet, copy);
   copy->owner = std::exchange(packet->owner, nullptr);
   copy->accounted_bytes = packet->accounted_bytes;
+  copy->piece_bytes = packet->piece_bytes;
   packet->release();
   return copy;
 }
@@ -173,6 +175,9 @@ Packet* PacketList::pop_front() {
 void PacketList::discard() {
   while (Packet* packet = pop_front()) {
     packet->owner = nullptr;
+    // Of a message that came in pieces and that no one has handled.
+    const bool has_object = packet->piece_slot != 0 && packet->pieces == nullptr;
+    if (has_object) delete object_at(packet->body() + packet->piece_slot);
     packet->release();
   }
 }

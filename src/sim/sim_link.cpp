@@ -1,5 +1,7 @@
 #include "sim/sim_link.hpp"
 
+#include <shoal/detail/net/pieces.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +19,17 @@ net::Packet* copy_of(net::Packet* packet) {
   net::Packet* const copy = net::Packet::create(packet->header().size_bytes);
   copy->header() = packet->header();
   std::ranges::copy(packet->messages(), copy->body());
+  copy->pieces = packet->pieces;
+  copy->piece_slot = packet->piece_slot;
+  copy->piece_bytes = packet->piece_bytes;
   return copy;
+}
+
+void corrupt(net::Packet& packet, Faults& faults) {
+  if (packet.pieces == nullptr || faults.any() % 2 == 0) return flip_a_bit(packet.wire(), faults);
+  packet.pieces = packet.pieces->copy();  // not the sender's memory
+  const std::span<const std::byte> bytes = packet.pieces->list.back().bytes;
+  flip_a_bit({const_cast<std::byte*>(bytes.data()), bytes.size()}, faults);
 }
 
 }  // namespace
@@ -47,9 +59,10 @@ void SimLink::send(net::Packet* packet) {
   Simulator& simulator = network_.simulator();
   packet->seal(next_sequence_++);
   ++network_.traffic_.packets;
-  network_.traffic_.bytes += packet->wire().size();
-  const std::uint64_t left = Network::depart(network_.route(source(), target()), simulator.now_ns(),
-                                             packet->wire().size());
+  const std::size_t bytes = packet->wire().size() + packet->piece_bytes;
+  network_.traffic_.bytes += bytes;
+  const std::uint64_t left =
+      Network::depart(network_.route(source(), target()), simulator.now_ns(), bytes);
   note(left, EventKind::departure, *packet);
   const Mishap mishap = network_.draw_mishap(source(), target(), false);
   if (mishap.drop) {
@@ -65,7 +78,7 @@ void SimLink::send(net::Packet* packet) {
     last_arrival_ns_ = in_order;
     bring(packet, in_order);
   }
-  if (mishap.corrupt) flip_a_bit(packet->wire(), network_.faults_);
+  if (mishap.corrupt) corrupt(*packet, network_.faults_);
 }
 
 void SimLink::bring(net::Packet* packet, std::uint64_t arrival_ns) {
@@ -96,6 +109,11 @@ SimInlet::~SimInlet() { arrived_.discard(); }
 void SimInlet::arrive(net::Packet* packet, std::size_t bytes) {
   packet->verify(bytes, next_sequence_);
   ++next_sequence_;
+  if (packet->pieces != nullptr) {
+    // The sender's memory is read before it may be freed.
+    net::open_pieces(*packet, packet->pieces->copy());
+    packet->pieces = nullptr;
+  }
   packet->owner = this;
   arrived_.push_back(packet);
   if (!std::exchange(posted_, true)) port_.post(this);

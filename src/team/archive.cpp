@@ -3,6 +3,116 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+
+namespace shoal {
+
+ReadArchive::ReadArchive(net::Pieces& pieces, bool is_owner)
+    : data_(nullptr), size_(0), total_(pieces.size_bytes), pieces_(&pieces), is_owner_(is_owner) {
+  enter(0);
+}
+
+void ReadArchive::enter(std::size_t index) {
+  const net::Piece& piece = pieces_->list[index];
+  index_ = index;
+  // Not by arithmetic of pointers: this one may point anywhere.
+  data_ = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(piece.bytes.data()) -
+                                             piece.begin);
+  size_ = piece.begin + piece.bytes.size();
+}
+
+const std::byte* ReadArchive::take_beyond(std::size_t size_bytes, std::size_t alignment) {
+  const std::size_t begin = wire::align_up(position_, alignment);
+  if (begin > total_ || size_bytes > total_ - begin) {
+    wire::throw_short_message(position_, size_bytes, remaining());
+  }
+  while (begin >= size_ && index_ + 1 < pieces_->list.size()) enter(index_ + 1);
+  if (size_bytes <= size_ - begin) {
+    position_ = begin + size_bytes;
+    return data_ + begin;
+  }
+  // A value that the sender wrote as several.
+  std::byte* const joined =
+      pieces_->joined.emplace_back(net::make_bytes(size_bytes + wire::max_alignment)).get() +
+      begin % wire::max_alignment;
+  for (position_ = begin; position_ < begin + size_bytes;) {
+    if (position_ == size_) enter(index_ + 1);
+    const std::size_t some = std::min(size_, begin + size_bytes) - position_;
+    std::memcpy(joined + (position_ - begin), data_ + position_, some);
+    position_ += some;
+  }
+  return joined;
+}
+
+std::byte* ReadArchive::adopt_block(std::size_t size_bytes, std::size_t alignment) {
+  const std::size_t begin = wire::align_up(position_, alignment);
+  while (begin >= size_ && index_ + 1 < pieces_->list.size()) enter(index_ + 1);
+  net::Piece& piece = pieces_->list[index_];
+  if (piece.begin != begin || piece.bytes.size() != size_bytes || !piece.is_block ||
+      piece.owned == nullptr) {
+    return nullptr;
+  }
+  position_ = size_;
+  return piece.owned.release();
+}
+
+namespace wire {
+
+void PieceArchive::put(const void* data, std::size_t size_bytes, std::size_t alignment) {
+  const std::size_t begin = align_up(position_, alignment);
+  if (begin > size_ || size_bytes > size_ - begin) throw_size_mismatch(begin + size_bytes, size_);
+  if (begin != position_) {
+    const std::size_t padding = begin - position_;
+    std::fill_n(body(padding), padding, std::byte{0});
+    position_ = begin;
+  }
+  if (size_bytes == 0) return;
+  if (size_bytes < net::kPieceBytes || blocks_ == net::kPiecesMax) {
+    std::memcpy(body(size_bytes), data, size_bytes);
+    position_ += size_bytes;
+    return;
+  }
+  close_body();
+  ++blocks_;
+  net::Piece& piece = pieces_.list.emplace_back();
+  piece.begin = begin;
+  piece.is_block = true;
+  piece.bytes = {static_cast<const std::byte*>(data), size_bytes};
+  if (copies_ > 0) std::memcpy(net::make_place(piece, size_bytes).data(), data, size_bytes);
+  position_ += size_bytes;
+}
+
+// Room at the end of the body, for what stands at position_.
+std::byte* PieceArchive::body(std::size_t size_bytes) {
+  if (used_ == piece_at_) {
+    used_ += (position_ - used_) % max_alignment;
+    piece_at_ = used_;
+    piece_begin_ = position_;
+  }
+  if (used_ + size_bytes > body_bytes_) throw_size_mismatch(position_ + size_bytes, size_);
+  std::byte* const place = pieces_.body.get() + used_;
+  used_ += size_bytes;
+  return place;
+}
+
+void PieceArchive::close_body() {
+  if (used_ == piece_at_) return;
+  net::Piece& piece = pieces_.list.emplace_back();
+  piece.begin = piece_begin_;
+  piece.bytes = {pieces_.body.get() + piece_at_, used_ - piece_at_};
+  piece_at_ = used_;
+}
+
+void PieceArchive::finish() {
+  close_body();
+  if (position_ != size_) throw_size_mismatch(position_, size_);
+}
+
+}  // namespace wire
+
+}  // namespace shoal
+
 namespace shoal::wire {
 
 void throw_short_message(std::size_t offset, std::size_t wanted_bytes,

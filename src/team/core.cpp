@@ -198,6 +198,22 @@ void TeamCore::append_object(net::Link& link, net::MessageHeader header, std::si
   append(link, header, extra_bytes, write, prefix);
 }
 
+void TeamCore::append_pieces(net::Link& link, const net::MessageHeader& header,
+                             std::span<const std::byte> head, std::shared_ptr<net::Pieces> pieces,
+                             const net::RunPrefix* prefix) {
+  if (messenger_.checks_payloads() && pieces->checked == 0) pieces->add_checksum();
+  const int slot = scheduler_.count_slot();
+  counts.message_queued(slot);
+  try {
+    // relaxed: what this thread has written
+    const bool polls_next = slot == polls_next_.load(std::memory_order_relaxed);
+    link.append_pieces(header, head, std::move(pieces), prefix, polls_next);
+  } catch (...) {
+    counts.messages_processed(slot);
+    throw;
+  }
+}
+
 void TeamCore::flush() { messenger_.flush(); }
 
 // --- instance handlers

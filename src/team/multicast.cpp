@@ -17,8 +17,9 @@ namespace {
 struct Content {
   MulticastRoute route;
   MulticastHeader header;
-  std::span<const std::byte> bytes;      // of the arguments, unless there is an object
-  const SharedObject* object = nullptr;  // which each message has its own reference to
+  std::span<const std::byte> bytes;       // of the arguments, unless there is an object
+  const SharedObject* object = nullptr;   // which each message has its own reference to
+  std::shared_ptr<net::Pieces> pieces{};  // or of a large message to other processes
 };
 
 void append_branch(Channel& channel, net::Link& link, const Content& content,
@@ -27,13 +28,25 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
   const std::size_t run_bytes = net::align_up(runs.size() * sizeof(RankRun));
   MulticastHeader header = content.header;
   header.run_count = static_cast<std::uint32_t>(runs.size());
-  std::unique_ptr<SharedObject> object;
+  const bool has_pieces = content.pieces != nullptr;
+  const bool is_near = channel.is_local(link);
+  if (has_pieces && !is_near) {
+    std::vector<std::byte> head(sizeof header + run_bytes);
+    std::memcpy(head.data(), &header, sizeof header);
+    std::ranges::copy(std::as_bytes(std::span(runs)), head.begin() + sizeof header);
+    const net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
+                                     0, channel.team().id()};
+    return channel.append_pieces(link, message, head, content.pieces);
+  }
+  std::unique_ptr<ObjectMessage> object;
   if (content.object != nullptr) object = content.object->again();
+  if (has_pieces) object = std::make_unique<net::ReceivedMessage>(content.pieces);
   const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
                              sizeof header + run_bytes + argument_bytes, channel.id()};
   if (object) message.handler |= kObjectBit;
-  const std::size_t weight = object ? object->weight() : 0;
+  std::size_t weight = 0;
+  if (object) weight = has_pieces ? content.pieces->size_bytes : content.object->weight();
   channel.append(link, message, weight, [&](std::span<std::byte> place) {
     std::memcpy(place.data(), &header, sizeof header);
     std::byte* at = place.data() + sizeof header;
@@ -41,7 +54,7 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
     at += run_bytes;
     if (object) {
       const auto raw =
-          reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object.release()));
+          reinterpret_cast<std::uintptr_t>(object.release()) | (has_pieces ? net::kReceivedBit : 0);
       std::memcpy(at, &raw, sizeof raw);
     } else if (argument_bytes > 0) {
       std::memcpy(at, content.bytes.data(), argument_bytes);
@@ -128,11 +141,17 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
   const std::span<const Rank> far(remote, ranks.end());
   const std::size_t size_bytes = arguments.size_bytes();
   if (!far.empty()) {
-    std::vector<std::byte> bytes(size_bytes);
-    arguments.encode(bytes);
-    content.bytes = bytes;
+    std::vector<std::byte> bytes;
+    if (size_bytes >= net::kPieceBytes) {
+      content.pieces = arguments.pieces(near.empty());
+    } else {
+      bytes.resize(size_bytes);
+      arguments.encode(bytes);
+      content.bytes = bytes;
+    }
     content.header = first_header(channel, tree, far);
     send_to(channel, lane, content, tree, far);
+    content.pieces = nullptr;
   }
   if (!near.empty()) {
     const SharedObject object(arguments.share(), copy, size_bytes);
@@ -247,8 +266,14 @@ OpenedMulticast open_multicast(std::span<const std::byte> message) {
 bool own_copy(const Message& message) {
   // The pointer is stored in the packet, which belongs to this rank.
   auto* const place = const_cast<std::byte*>(message.arguments.data());
-  const std::unique_ptr<SharedObject> shared(static_cast<SharedObject*>(object_of(message)));
   std::uintptr_t raw = 0;
+  if (pieces_of(message) != nullptr) {  // of this message alone
+    if (!message.dropped) return true;
+    delete object_of(message);
+    std::memcpy(place, &raw, sizeof raw);
+    return false;
+  }
+  const std::unique_ptr<SharedObject> shared(static_cast<SharedObject*>(object_of(message)));
   std::memcpy(place, &raw, sizeof raw);
   if (message.dropped) return false;
   raw = reinterpret_cast<std::uintptr_t>(shared->copy().release());
@@ -272,7 +297,11 @@ void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, s
     if (opened.runs.empty() || channel.failed()) continue;
     if ((run.handler & kObjectBit) != 0) {
       const Message message{&channel, Rank(0), true, false, opened.arguments};
-      content.object = static_cast<const SharedObject*>(object_of(message));
+      if (const auto* const pieces = pieces_of(message)) {
+        content.pieces = *pieces;
+      } else {
+        content.object = static_cast<const SharedObject*>(object_of(message));
+      }
     } else {
       content.bytes = opened.arguments;
     }

@@ -1,5 +1,7 @@
 #include "mpi/world_battery.hpp"
 
+#include "support/large_arguments.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -168,6 +170,10 @@ void battery(World& world) {
   held(world);
   flood(world);
   collectives(world);
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    const std::string wrong = run_large_arguments(world, seed, 10);
+    require(wrong.empty(), "{}", wrong);
+  }
 }
 
 }  // namespace shoal::testing

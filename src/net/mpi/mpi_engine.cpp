@@ -1,5 +1,7 @@
 #include "net/mpi/mpi_engine.hpp"
 
+#include <shoal/detail/net/pieces.hpp>
+
 #include <fmt/format.h>
 
 #include "net/mpi/mpi_check.hpp"
@@ -124,6 +126,7 @@ bool MpiEngine::advance(Extent extent, DirectArrivals* direct) {
 // Returns false when another thread is at it, or when the engine works no more.
 bool MpiEngine::try_round(Extent extent, bool& worked, DirectArrivals* direct) {
   std::vector<MpiCredit> credits;
+  std::vector<std::shared_ptr<Pieces>> sent;  // destroyed without the lock
   {
     if (failed_.load(std::memory_order_acquire) || !mutex_.try_lock()) return false;
     const AdoptedLock lock(mutex_);
@@ -138,6 +141,7 @@ bool MpiEngine::try_round(Extent extent, bool& worked, DirectArrivals* direct) {
       worked = true;
     }
     credits = outbox_.take_credits();
+    sent = outbox_.take_sent_pieces();
   }
   polling_.store(false, std::memory_order_seq_cst);  // behind the unlock, which is a plain store
   // The lock is not held: the senders that this wakes may send, and enter the engine again.

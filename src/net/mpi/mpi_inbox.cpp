@@ -1,6 +1,7 @@
 #include "net/mpi/mpi_inbox.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/net/pieces.hpp>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,79 @@ class MpiInbox::LargeReceive final : public MpiTransfer {
   Packet* const packet_;
   const std::size_t received_bytes_;
   const std::uint64_t sequence_;
+};
+
+/// A packet whose pieces arrive. It is already in its inlet.
+class MpiInbox::PiecesReceive {
+ public:
+  PiecesReceive(MpiInbox& inbox, MpiInlet& inlet, const MpiPieces& what)
+      : inbox_(inbox),
+        inlet_(inlet),
+        packet_(Packet::create(what.size_bytes)),
+        sequence_(inlet.take_sequence()),
+        body_bytes_(what.body_bytes) {
+    packet_->piece_slot = what.slot;
+    pieces_->checked = what.checked;
+    pieces_->checksum = what.checksum;
+    pieces_->body = make_bytes(body_bytes_);
+    inlet_.add_incomplete(packet_);
+  }
+  PiecesReceive(const PiecesReceive&) = delete;
+  PiecesReceive& operator=(const PiecesReceive&) = delete;
+
+  class Transfer final : public MpiTransfer {
+   public:
+    explicit Transfer(std::shared_ptr<PiecesReceive> all) : all_(std::move(all)) {
+      ++all_->under_way_;
+    }
+    void done() override {
+      if (--all_->under_way_ == 0) all_->end();
+    }
+
+   private:
+    std::shared_ptr<PiecesReceive> all_;
+  };
+
+  [[nodiscard]] std::span<std::byte> body() { return {pieces_->body.get(), body_bytes_}; }
+  /// Adds the next piece; returns where it is to be received, if it travels on its own.
+  std::span<std::byte> add(std::uint64_t size) {
+    Piece& piece = pieces_->list.emplace_back();
+    piece.begin = pieces_->size_bytes;
+    piece.is_block = (size & kBlockBit) != 0;
+    const std::size_t size_bytes = size & ~kBlockBit;
+    pieces_->size_bytes += size_bytes;
+    if (size_bytes >= kPieceBytes) return make_place(piece, size_bytes);
+    body_at_ = body_place(body_at_, piece);
+    piece.bytes = body().subspan(body_at_, size_bytes);
+    body_at_ += size_bytes;
+    return {};
+  }
+
+ private:
+  void end() {
+    --inbox_.large_under_way_;
+    std::memcpy(wire_begin(*packet_), body().data(), sizeof(PacketHeader));
+    const std::size_t wire_bytes = sizeof(PacketHeader) + packet_->header().size_bytes;
+    if (packet_->header().size_bytes > packet_->capacity_bytes() || wire_bytes > body_bytes_) {
+      inbox_.reject(inlet_.identity().process, "a packet of another size than announced");
+    }
+    std::memcpy(packet_->body(), body().data() + sizeof(PacketHeader),
+                packet_->header().size_bytes);
+    packet_->verify(wire_bytes, sequence_);
+    open_pieces(*packet_, std::move(pieces_));
+    inlet_.complete(packet_);
+  }
+
+  MpiInbox& inbox_;
+  MpiInlet& inlet_;
+  Packet* const packet_;
+  const std::uint64_t sequence_;
+  const std::size_t body_bytes_;
+  std::size_t body_at_ = 0;  // behind the last short piece
+  int under_way_ = 0;
+  std::shared_ptr<Pieces> pieces_ = std::make_shared<Pieces>();
+
+  friend class MpiInbox;
 };
 
 MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, const Parts& parts)
@@ -225,6 +299,8 @@ void MpiInbox::handle_own(Packet* packet, int process) {
     MpiAnnouncement announcement{};
     std::memcpy(&announcement, bytes.data(), sizeof announcement);
     handle_announcement(announcement, process);
+  } else if (message.handler == static_cast<std::uint32_t>(MpiMessage::pieces)) {
+    handle_pieces(bytes, process);
   } else if (message.handler == static_cast<std::uint32_t>(MpiMessage::acknowledge)) {
     MpiAcknowledgement entry{};
     for (std::size_t at = 0; at + sizeof entry <= message.size_bytes; at += sizeof entry) {
@@ -245,6 +321,36 @@ void MpiInbox::handle_announcement(const MpiAnnouncement& what, int process) {
   ++large_under_way_;
   transfers_.receive(std::make_unique<LargeReceive>(*this, *where, packet, size),
                      {wire_begin(*packet), size}, process, kLargePacketTag);
+}
+
+void MpiInbox::handle_pieces(std::span<const std::byte> message, int process) {
+  MpiPieces what{};
+  if (message.size() < sizeof what) reject(process, "a truncated message of the engine");
+  std::memcpy(&what, message.data(), sizeof what);
+  const std::size_t table_bytes = align_up(sizeof what + what.count * sizeof(std::uint64_t));
+  MpiInlet* const where = inlet(process, what.source, what.target, what.lane);
+  const bool is_here = message.size() == table_bytes + what.body_bytes;
+  if (where == nullptr || (!is_here && message.size() != table_bytes) || what.count == 0) {
+    reject(process, "an announcement of pieces between other ranks, or of another size");
+  }
+  const auto all = std::make_shared<PiecesReceive>(*this, *where, what);
+  ++large_under_way_;
+  const auto transfer = [&](std::span<std::byte> place) {
+    transfers_.receive(std::make_unique<PiecesReceive::Transfer>(all), place, process,
+                       kLargePacketTag);
+  };
+  if (is_here) {
+    std::memcpy(all->body().data(), message.data() + table_bytes, what.body_bytes);
+  } else {
+    transfer(all->body());
+  }
+  all->body_at_ = sizeof(PacketHeader) + what.size_bytes;
+  const std::byte* size_at = message.data() + sizeof what;
+  for (std::uint32_t i = 0; i < what.count; ++i, size_at += sizeof(std::uint64_t)) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, size_at, sizeof size);
+    if (const std::span<std::byte> place = all->add(size); !place.empty()) transfer(place);
+  }
 }
 
 void MpiInbox::reject(int process, const char* what) const {

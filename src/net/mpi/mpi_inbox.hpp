@@ -60,6 +60,7 @@ class MpiInbox {
 
  private:
   class LargeReceive;
+  class PiecesReceive;
   struct Slot {
     Packet* packet = nullptr;
     MpiRequest request;
@@ -82,6 +83,7 @@ class MpiInbox {
   void handle(Packet* packet, const MpiStatus& status, DirectArrivals* direct);
   void handle_own(Packet* packet, int process);
   void handle_announcement(const MpiAnnouncement& announcement, int process);
+  void handle_pieces(std::span<const std::byte> message, int process);
   [[noreturn]] void reject(int process, const char* what) const;
   /// Returns the inlet of a lane; nullptr if `process` has no such lane to this one.
   MpiInlet* inlet(int process, std::int32_t source, std::int32_t target, std::uint64_t lane);

@@ -50,7 +50,7 @@ void MpiInlet::complete(Packet* packet) {
 void MpiInlet::hand_over(Packet* packet, DirectArrivals* direct) {
   if (identity_.lane == Lane::normal) {
     packet->owner = this;
-    packet->accounted_bytes = packet->header().size_bytes;
+    packet->accounted_bytes = packet->window_bytes();
   }
   if (direct != nullptr && direct->port == &port_ && !posted_.load(std::memory_order_relaxed)) {
     direct->packets.push_back(packet);

@@ -45,7 +45,7 @@ class MpiLink final : public Link {
     if (packet == nullptr) return nullptr;
     packet->owner = nullptr;
     packet->header().sequence = next_sequence_++;
-    if (lane() == Lane::normal) unacknowledged_bytes_ += packet->header().size_bytes;
+    if (lane() == Lane::normal) unacknowledged_bytes_ += packet->window_bytes();
     return packet;
   }
   /// Records acknowledged bytes; returns false if they are more than were sent.

@@ -1,5 +1,6 @@
 #include "net/mpi/mpi_outbox.hpp"
 
+#include <shoal/detail/net/pieces.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -29,6 +30,45 @@ class MpiOutbox::Sending final : public MpiTransfer {
  private:
   MpiOutbox& outbox_;
   Packet* const packet_;
+  const int process_;
+  const std::size_t link_index_;
+  const std::size_t credit_bytes_;
+};
+
+/// A packet whose pieces MPI reads. Its last transfer ends it.
+class MpiOutbox::SendingPieces {
+ public:
+  SendingPieces(MpiOutbox& outbox, std::shared_ptr<Pieces> pieces, const MpiLink& link,
+                std::size_t credit_bytes)
+      : outbox_(outbox),
+        pieces_(std::move(pieces)),
+        process_(link.peer()),
+        link_index_(link.index()),
+        credit_bytes_(credit_bytes) {
+    ++outbox_.peer(process_).packets_under_way;
+    ++outbox_.under_way_;
+  }
+  ~SendingPieces() {
+    outbox_.sent_pieces_.push_back(std::move(pieces_));
+    outbox_.ended(process_, link_index_, credit_bytes_);
+  }
+  SendingPieces(const SendingPieces&) = delete;
+  SendingPieces& operator=(const SendingPieces&) = delete;
+
+  class Transfer final : public MpiTransfer {
+   public:
+    explicit Transfer(std::shared_ptr<SendingPieces> all) : all_(std::move(all)) {}
+    void done() override {}
+
+   private:
+    std::shared_ptr<SendingPieces> all_;
+  };
+
+  Bytes body;  // if it travels on its own
+
+ private:
+  MpiOutbox& outbox_;
+  std::shared_ptr<Pieces> pieces_;
   const int process_;
   const std::size_t link_index_;
   const std::size_t credit_bytes_;
@@ -126,9 +166,9 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
   const PacketHeader& header = packet->header();
   // The peer acknowledges the bytes of the messages. The rest of the accounted bytes is memory of
   // this process, which is free once the packet has left. Other lanes are not acknowledged.
-  const std::size_t acknowledged_later =
-      link.lane() == Lane::normal ? static_cast<std::size_t>(header.size_bytes) : 0;
+  const std::size_t acknowledged_later = link.lane() == Lane::normal ? packet->window_bytes() : 0;
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
+  if (packet->pieces != nullptr) return send_pieces(PacketHolder(packet), link, credit_bytes);
   int tag = kPacketTag;
   if (header.size_bytes > largest_bytes(link.peer())) {
     const MpiAnnouncement announcement{header.source, header.target, header.lane,
@@ -137,6 +177,53 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
     tag = kLargePacketTag;
   }
   start(packet, link.peer(), tag, link.index(), credit_bytes);
+}
+
+void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t credit_bytes) {
+  const PacketHeader& header = packet->header();
+  const int process = link.peer();
+  const std::shared_ptr<Pieces> pieces = std::move(packet->pieces);
+  packet->seal(header.sequence);
+  std::vector<std::uint64_t> sizes;
+  std::size_t body_bytes = packet->wire().size();
+  for (const Piece& piece : pieces->list) {
+    sizes.push_back(piece.bytes.size() | (piece.is_block ? kBlockBit : 0));
+    if (!piece.is_apart()) body_bytes = body_place(body_bytes, piece) + piece.bytes.size();
+  }
+  Bytes body = make_bytes(body_bytes);
+  const std::span<const std::byte> wire = packet->wire();
+  std::memcpy(body.get(), wire.data(), wire.size());
+  std::size_t at = wire.size();
+  for (const Piece& piece : pieces->list) {
+    if (piece.is_apart()) continue;
+    const std::size_t place = body_place(at, piece);
+    std::memset(body.get() + at, 0, place - at);
+    std::memcpy(body.get() + place, piece.bytes.data(), piece.bytes.size());
+    at = place + piece.bytes.size();
+  }
+  const MpiPieces announcement{
+      header.source,     header.target,      header.lane,
+      header.size_bytes, packet->piece_slot, body_bytes,
+      pieces->checksum,  pieces->checked,    static_cast<std::uint32_t>(sizes.size())};
+  const std::size_t table_bytes = align_up(sizeof announcement + sizes.size() * sizeof sizes[0]);
+  std::vector<std::byte> message(table_bytes);
+  std::memcpy(message.data(), &announcement, sizeof announcement);
+  std::ranges::copy(std::as_bytes(std::span(sizes)), message.begin() + sizeof announcement);
+  const bool is_here = table_bytes + body_bytes + sizeof(RunHeader) <= kEnginePacketBytes;
+  if (is_here) message.insert(message.end(), body.get(), body.get() + body_bytes);
+  send_own(process, MpiMessage::pieces, message);
+  const auto all = std::make_shared<SendingPieces>(*this, pieces, link, credit_bytes);
+  const auto transfer = [&](std::span<const std::byte> bytes) {
+    transfers_.send(std::make_unique<SendingPieces::Transfer>(all), bytes, process,
+                    kLargePacketTag);
+  };
+  if (!is_here) {
+    all->body = std::move(body);
+    transfer({all->body.get(), body_bytes});
+  }
+  for (const Piece& piece : pieces->list) {
+    if (piece.is_apart()) transfer(piece.bytes);
+  }
 }
 
 void MpiOutbox::send_own(int process, MpiMessage kind, std::span<const std::byte> bytes) {

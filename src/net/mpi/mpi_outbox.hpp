@@ -5,6 +5,7 @@
 
 #include <array>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "net/mpi/mpi_link.hpp"
@@ -57,9 +58,16 @@ class MpiOutbox {
   std::vector<MpiCredit> take_credits() {
     return credits_.empty() ? std::vector<MpiCredit>() : std::exchange(credits_, {});
   }
+  /// Returns the arguments that have been sent: their destructors are code of the program, which
+  /// runs without the engine's lock.
+  [[nodiscard]] std::vector<std::shared_ptr<Pieces>> take_sent_pieces() {
+    return sent_pieces_.empty() ? std::vector<std::shared_ptr<Pieces>>()
+                                : std::exchange(sent_pieces_, {});
+  }
 
  private:
   class Sending;
+  class SendingPieces;
   struct Waiting {
     PacketHolder packet;
     std::size_t link_index;
@@ -92,6 +100,7 @@ class MpiOutbox {
   void list(MpiLink& link);
   bool serve(MpiLink& link, bool& sent);
   void send(MpiLink& link, Packet* packet);
+  void send_pieces(PacketHolder packet, MpiLink& link, std::size_t credit_bytes);
   void start(Packet* packet, int process, int tag, std::size_t link_index,
              std::size_t credit_bytes);
   void hand_over(Waiting one, int process);
@@ -107,6 +116,7 @@ class MpiOutbox {
   std::vector<int> crowded_;  // processes that packets wait for
   std::array<std::vector<MpiLink*>, kLaneCount> listed_;
   std::vector<MpiCredit> credits_;
+  std::vector<std::shared_ptr<Pieces>> sent_pieces_;
   std::vector<std::uint64_t> sent_counts_;
   std::size_t under_way_ = 0;
 };

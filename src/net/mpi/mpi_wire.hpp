@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kEngineLane = kLaneCount;
 enum class MpiMessage : std::uint32_t {
   acknowledge = 1,  // MpiAcknowledgement[]
   announce = 2,     // one MpiAnnouncement
+  pieces = 3,       // one MpiPieces, its sizes, and the rest if it fits
 };
 
 /// The target's rank is done with `bytes` of the messages that the normal lane brought.
@@ -37,6 +38,22 @@ struct MpiAnnouncement {
   std::uint64_t lane;
   std::uint64_t size_bytes;  // of the messages in it
 };
+
+/// The next packet of this lane has its message in pieces. Behind it stand the sizes of the pieces,
+/// with kBlockBit. Then come, in this message or on kLargePacketTag, the packet and the short
+/// pieces, each in its body_place(), and after them the others on kLargePacketTag.
+struct MpiPieces {
+  std::int32_t source;
+  std::int32_t target;
+  std::uint64_t lane;
+  std::uint64_t size_bytes;  // of the messages in the packet
+  std::uint64_t slot;        // see Packet::piece_slot
+  std::uint64_t body_bytes;  // of the packet and the short pieces
+  std::uint64_t checksum;
+  std::uint32_t checked;
+  std::uint32_t count;  // of the pieces
+};
+inline constexpr std::uint64_t kBlockBit = std::uint64_t{1} << 63U;
 
 /// Room for messages in a preposted receive: for most packets of links, and for the engine's.
 inline constexpr std::size_t kEnginePacketBytes = 1024;

@@ -93,6 +93,11 @@ class Link : public PacketOwner {
     return reserved.closed;
   }
 
+  /// Appends one message whose arguments are `pieces`, behind `head`, as append(). It has a packet
+  /// of its own, and its handler kObjectBit.
+  void append_pieces(MessageHeader message, std::span<const std::byte> head,
+                     std::shared_ptr<Pieces> pieces, const RunPrefix* prefix, bool polls_next);
+
   /// Returns whether the window has room; the answer may be out of date at once, and leaves out the
   /// last few messages. **Caller**: any thread.
   [[nodiscard]] bool has_room() const {
@@ -176,6 +181,7 @@ class Link : public PacketOwner {
   /// Opens a new packet; returns whether the one before is full.
   bool open_packet(std::size_t needed_bytes) SHOAL_REQUIRES(mutex_);
   [[gnu::noinline]] void note_sent(std::uint64_t size_bytes) const SHOAL_REQUIRES(mutex_);
+  void close_open() SHOAL_REQUIRES(mutex_);
   void account() SHOAL_REQUIRES(mutex_) {
     if (unaccounted_bytes_ == 0) return;
     byte_count_ += unaccounted_bytes_;

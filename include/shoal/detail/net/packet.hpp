@@ -2,6 +2,7 @@
 // Packets: the unit that travels between two ranks. A packet holds whole messages.
 
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/net/object_message.hpp>
 #include <shoal/detail/sync/prefetch.hpp>
 #include <shoal/rank.hpp>
 
@@ -135,6 +136,8 @@ static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
 /// XXH3.
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes);
 
+class Pieces;
+
 /// Notified when the receiver has consumed bytes, so that the sender may send more.
 class PacketOwner {
  public:
@@ -256,6 +259,12 @@ class Packet {
   Packet* next = nullptr;           // list link; belongs to the holder of the packet
   PacketOwner* owner = nullptr;     // told on the last release(); may be null
   std::size_t accounted_bytes = 0;  // what `owner` counts for this packet
+  // The only message of a packet may have its arguments in pieces, which travel beside the packet.
+  std::shared_ptr<Pieces> pieces{};  // on the way; at the receiver a ReceivedMessage has them
+  std::size_t piece_bytes = 0;       // their size
+  std::size_t piece_slot = 0;        // place of the pointer to that object, in the messages
+  /// The bytes that the receiver acknowledges.
+  [[nodiscard]] std::size_t window_bytes() const { return header_.size_bytes + piece_bytes; }
 
   Packet(const Packet&) = delete;
   Packet& operator=(const Packet&) = delete;
@@ -287,6 +296,9 @@ class Packet {
   RunHeader* run_ = nullptr;  // the last one, in the messages; nullptr if they came from elsewhere
   alignas(kMessageAlign) PacketHeader header_{};
 };
+
+/// The pieces of a packet's message have arrived. Throws TransportError if they are damaged.
+void open_pieces(Packet& packet, std::shared_ptr<Pieces> pieces);
 
 struct ReleasePacket {
   void operator()(Packet* packet) const { packet->release(); }

@@ -7,6 +7,7 @@
 // found by comparing it with the bytes that are left, before anything is allocated.
 
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/net/pieces.hpp>
 #include <shoal/detail/team/archive_traits.hpp>
 
 #include <bit>
@@ -120,6 +121,80 @@ class WriteArchive : public wire::Saver<WriteArchive> {
   std::size_t position_ = 0;
 };
 
+namespace wire {
+
+/// Counts the bytes of an encoding that are not in blocks of their own; see PieceArchive.
+class PieceSizes : public Saver<PieceSizes> {
+ public:
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] std::size_t body_bytes() const { return body_bytes_; }
+  void put(const void* /*data*/, std::size_t size_bytes, std::size_t alignment) {
+    const std::size_t begin = align_up(position_, alignment);
+    body_bytes_ += begin - position_;
+    if (size_bytes >= net::kPieceBytes && blocks_ < net::kPiecesMax) {
+      ++blocks_;
+      body_bytes_ += max_alignment;  // to align what follows
+    } else {
+      body_bytes_ += size_bytes;
+    }
+    position_ = begin + size_bytes;
+  }
+
+ private:
+  std::size_t position_ = 0;
+  std::size_t body_bytes_ = 0;
+  std::size_t blocks_ = 0;
+};
+
+/// Writes values as WriteArchive, but leaves large blocks where they are: the encoding refers to
+/// the memory of the values. What the program's serialize() functions write is copied, since it may
+/// be gone when they return.
+class PieceArchive : public Saver<PieceArchive> {
+ public:
+  /// `sizes`: of the same values. `borrows`: the values outlive `pieces`; else all is copied.
+  PieceArchive(net::Pieces& pieces, const PieceSizes& sizes, bool borrows)
+      : pieces_(pieces),
+        size_(sizes.position()),
+        body_bytes_(sizes.body_bytes()),
+        copies_(borrows ? 0 : 1) {
+    pieces_.body = net::make_bytes(body_bytes_);
+    pieces_.size_bytes = size_;
+  }
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  void put(const void* data, std::size_t size_bytes, std::size_t alignment);
+  /// Throws CheckError unless everything was written.
+  void finish();
+
+  /// While code of the program writes.
+  class Program {
+   public:
+    explicit Program(PieceArchive& archive) : archive_(archive) { ++archive_.copies_; }
+    ~Program() { --archive_.copies_; }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+
+   private:
+    PieceArchive& archive_;
+  };
+
+ private:
+  std::byte* body(std::size_t size_bytes);
+  void close_body();
+
+  net::Pieces& pieces_;
+  const std::size_t size_;
+  const std::size_t body_bytes_;
+  int copies_;
+  std::size_t position_ = 0;
+  std::size_t blocks_ = 0;
+  std::size_t used_ = 0;         // of the body
+  std::size_t piece_at_ = 0;     // where its current piece begins there,
+  std::size_t piece_begin_ = 0;  // and in the encoding
+};
+
+}  // namespace wire
+
 /// Reads values back in the order in which they were written.
 /// Errors: DecodeError (offset, wanted, available) before a byte beyond the end is touched.
 class ReadArchive {
@@ -131,7 +206,9 @@ class ReadArchive {
 
   /// Reads from `bytes`, which outlive the archive and every view taken from it.
   explicit ReadArchive(std::span<const std::byte> bytes)
-      : data_(bytes.data()), size_(bytes.size()) {}
+      : data_(bytes.data()), size_(bytes.size()), total_(bytes.size()) {}
+  /// Reads from pieces. `is_owner`: no one else has them, so values may take over their memory.
+  ReadArchive(net::Pieces& pieces, bool is_owner);
 
   /// Reads the values in this order.
   template <class... Ts>
@@ -151,7 +228,7 @@ class ReadArchive {
   [[nodiscard]] std::size_t position() const { return position_; }
 
   /// Bytes not yet read. A serialize() that allocates by a number it has just read compares first.
-  [[nodiscard]] std::size_t remaining() const { return size_ - position_; }
+  [[nodiscard]] std::size_t remaining() const { return total_ - position_; }
 
   /// Fills `elements` from one aligned block; the counterpart of block() when saving.
   template <class T>
@@ -197,23 +274,37 @@ class ReadArchive {
   /// The next `size_bytes` bytes after padding.
   const std::byte* take(std::size_t size_bytes, std::size_t alignment) {
     const std::size_t begin = wire::align_up(position_, alignment);
-    if (begin > size_ || size_bytes > size_ - begin) [[unlikely]] {
-      wire::throw_short_message(position_, size_bytes, remaining());
-    }
+    if (begin > size_ || size_bytes > size_ - begin) [[unlikely]]
+      return take_beyond(size_bytes, alignment);
     position_ = begin + size_bytes;
     return data_ + begin;
   }
 
+  /// The next `size_bytes` bytes, if they are a block with memory of its own: the caller owns that
+  /// now, and frees it by ::operator delete. Else nullptr, and nothing is read.
+  [[nodiscard]] std::byte* adopt(std::size_t size_bytes, std::size_t alignment) {
+    return is_owner_ ? adopt_block(size_bytes, alignment) : nullptr;
+  }
+
   /// Throws DecodeError unless every byte was read.
   void finish() const {
-    if (position_ != size_) [[unlikely]]
-      wire::throw_trailing_bytes(position_, size_);
+    if (position_ != total_) [[unlikely]]
+      wire::throw_trailing_bytes(position_, total_);
   }
 
  private:
-  const std::byte* data_;
-  std::size_t size_;
+  // Behind the end of the current piece, or of the message.
+  const std::byte* take_beyond(std::size_t size_bytes, std::size_t alignment);
+  std::byte* adopt_block(std::size_t size_bytes, std::size_t alignment);
+  void enter(std::size_t index);
+
+  const std::byte* data_;     // where the encoding would begin if all of it were there
+  std::size_t size_;          // the end of the current piece
+  std::size_t total_;         // of the encoding
   std::size_t position_ = 0;  // invariant: position_ <= size_
+  net::Pieces* pieces_ = nullptr;
+  std::size_t index_ = 0;  // of the current piece
+  bool is_owner_ = false;
 };
 
 namespace wire {
@@ -238,10 +329,20 @@ struct Codec {
   template <class Archive>
   static constexpr void save(Archive& ar, const T& value) {
     // One serialize() serves both directions, so it is not const; when saving it only reads.
-    call(ar, const_cast<T&>(value));
+    if constexpr (std::is_same_v<Archive, PieceArchive>) {
+      save_by_program(ar, value);
+    } else {
+      call(ar, const_cast<T&>(value));
+    }
   }
 
   static void load_into(ReadArchive& ar, T& value) { call(ar, value); }
+
+ private:
+  static void save_by_program(PieceArchive& ar, const T& value) {
+    const PieceArchive::Program program(ar);
+    call(ar, const_cast<T&>(value));
+  }
 };
 
 template <class T>

@@ -62,6 +62,27 @@ struct Codec<std::basic_string<Char, Traits, Allocator>> {
   }
 };
 
+/// A vector around elements that lie in memory from ::operator new already, as std::allocator takes
+/// it. Other vectors copy their elements from there.
+template <class Vector>
+struct AdoptingVector {
+  static constexpr bool exists = false;
+};
+#if defined(__GLIBCXX__) && !defined(_GLIBCXX_DEBUG)
+template <class T>
+  requires(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && !std::is_same_v<T, bool>)
+class AdoptingVector<std::vector<T, std::allocator<T>>> : private std::vector<T> {
+ public:
+  static constexpr bool exists = true;
+  AdoptingVector(T* elements, std::size_t count) {
+    this->_M_impl._M_start = elements;
+    this->_M_impl._M_finish = elements + count;
+    this->_M_impl._M_end_of_storage = elements + count;
+  }
+  [[nodiscard]] std::vector<T> take() { return std::move(static_cast<std::vector<T>&>(*this)); }
+};
+#endif
+
 template <class T, class Allocator>
 struct Codec<std::vector<T, Allocator>> {
   using Vector = std::vector<T, Allocator>;
@@ -79,6 +100,13 @@ struct Codec<std::vector<T, Allocator>> {
   static Vector load(ReadArchive& ar) {
     const std::size_t count = ar.count(element_bytes_min_v<T>);
     if constexpr (is_raw_v<T> && alignof(T) <= max_alignment) {
+      if constexpr (AdoptingVector<Vector>::exists) {
+        if (count >= (net::kPieceBytes + sizeof(T) - 1) / sizeof(T)) [[unlikely]] {
+          if (std::byte* const block = ar.adopt(count * sizeof(T), alignof(T))) {
+            return AdoptingVector<Vector>(reinterpret_cast<T*>(block), count).take();
+          }
+        }
+      }
       const auto view = ar.view<T>(count);
       return Vector(view.begin(), view.end());
     } else {

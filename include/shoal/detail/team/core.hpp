@@ -186,6 +186,11 @@ class TeamCore final : public sched::TaskScope {
   void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
                      std::unique_ptr<messaging::ObjectMessage> object,
                      const net::RunPrefix* prefix = nullptr);
+  /// Appends a message whose arguments are pieces, to a rank of another process; see
+  /// Link::append_pieces().
+  void append_pieces(net::Link& link, const net::MessageHeader& header,
+                     std::span<const std::byte> head, std::shared_ptr<net::Pieces> pieces,
+                     const net::RunPrefix* prefix = nullptr);
   /// Hands what the rank has sent so far to the transport, unless another worker is just doing it.
   void flush();
   /// A task or handler of this team sends a message that counts outside of it. Returns the id under

@@ -209,7 +209,7 @@ struct Handler : std::enable_shared_from_this<Handler> {
 
 // Flag bits of MessageHeader::handler.
 inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance handler
-inline constexpr std::uint32_t kObjectBit = 1U << 30;    // the arguments are an ObjectMessage
+using net::kObjectBit;                                   // the arguments are an ObjectMessage
 inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a LargeHeader is first
 static_assert(net::kTeamBit == kLargeBit >> 1U);
 inline constexpr std::uint32_t kMulticastBit = net::kTeamBit >> 1U;  // to be passed on as well
@@ -220,12 +220,7 @@ static_assert(net::kPrefixBit == kMulticastBit >> 1U);
 inline constexpr std::uint32_t kOwnOrderBit = net::kPrefixBit >> 1U;
 inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
 
-/// Arguments that travel within the process as an object, not as bytes, so that they are copied at
-/// most once.
-class ObjectMessage {
- public:
-  virtual ~ObjectMessage() = default;
-};
+using net::ObjectMessage;
 
 /// A handler that is known by its type alone. Registers itself before main(); its index is the same
 /// in all processes that run the same binary.
@@ -316,9 +311,19 @@ decltype(auto) as_argument(Value& value) {
 
 /// Reads the pointer that an object message carries.
 inline ObjectMessage* object_of(const Message& message) {
-  std::uintptr_t raw = 0;
-  std::memcpy(&raw, message.arguments.data(), sizeof raw);
-  return reinterpret_cast<ObjectMessage*>(raw);
+  return net::object_at(message.arguments.data());
+}
+/// The pieces of an object message that came from another process, or nullptr.
+inline const std::shared_ptr<net::Pieces>* pieces_of(const Message& message) {
+  if (!net::is_received_at(message.arguments.data())) [[likely]]
+    return nullptr;
+  return &static_cast<net::ReceivedMessage*>(object_of(message))->pieces();
+}
+/// No other holder of the pieces is left: they may be changed.
+inline bool is_only_owner(const std::shared_ptr<net::Pieces>& pieces) {
+  if (pieces.use_count() != 1) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the drops of the others
+  return true;
 }
 
 /// Calls f(values...) with the arguments of a message, decoded or as they were kept; or frees them
@@ -328,6 +333,12 @@ void with_arguments(const Message& message, TypeList<Ws...>, const F& f) {
   if (message.is_object) {
     using Object = ArgumentsObject<Storage<Ws>...>;
     const std::unique_ptr<ObjectMessage> object(object_of(message));
+    if (const auto* const pieces = pieces_of(message)) [[unlikely]] {
+      if (message.dropped) return;
+      auto values = decode_pieces<Ws...>(**pieces, is_only_owner(*pieces));
+      std::apply(f, values);
+      return;
+    }
     if (!message.dropped) std::apply(f, static_cast<Object&>(*object).values);
   } else if (!message.dropped) {
     auto values = decode<Ws...>(message.arguments);

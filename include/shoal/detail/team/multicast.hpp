@@ -24,6 +24,9 @@ class MulticastArguments {
   virtual ~MulticastArguments() = default;
   [[nodiscard]] virtual std::size_t size_bytes() const = 0;
   virtual void encode(std::span<std::byte> place) const = 0;
+  /// The arguments of a large message, for recipients of other processes. `is_last`: share() is
+  /// not called, so that arguments may be moved.
+  [[nodiscard]] virtual std::shared_ptr<net::Pieces> pieces(bool is_last) = 0;
   /// nullptr: the arguments travel as bytes only.
   [[nodiscard]] virtual Copy copy() const { return nullptr; }
   /// An object that the ranks of the process share; each makes its own copy of it.
@@ -43,6 +46,15 @@ class ArgumentsOf<TypeList<Ws...>, Args...> final : public MulticastArguments {
   }
   void encode(std::span<std::byte> place) const override {
     std::apply([&](auto&... args) { shoal::encode<Ws...>(place, as_wire<Ws>(args)...); }, args_);
+  }
+  [[nodiscard]] std::shared_ptr<net::Pieces> pieces(bool is_last) override {
+    return std::apply(
+        [is_last](auto&... args) {
+          using Wires = TypeList<Ws...>;
+          return is_last ? make_pieces(Wires{}, std::forward<Args>(args)...)
+                         : make_pieces(Wires{}, std::as_const(args)...);
+        },
+        args_);
   }
   [[nodiscard]] Copy copy() const override {
     if constexpr (kIsShared) {

@@ -42,11 +42,63 @@ decltype(auto) as_storage(Arg&& arg) {
 }
 
 template <class... Ws, class... Args>
+std::unique_ptr<ObjectMessage> make_object(TypeList<Ws...> /*wires*/, Args&&... args) {
+  return std::unique_ptr<ObjectMessage>(new ArgumentsObject<Storage<Ws>...>(
+      std::in_place, as_storage<Ws>(std::forward<Args>(args))...));
+}
+
+/// Encodes an argument as the one that is kept for it, or as the caller's own.
+template <class W, class Archive, class Value>
+void save_as(Archive& ar, const Value& value) {
+  if constexpr (std::is_same_v<W, Value>) {
+    wire::save_argument(ar, value);
+  } else {
+    wire::save_argument<Archive, W>(ar, static_cast<W>(value));
+  }
+}
+
+template <class... Ws, class... Values>
+void encode_pieces(net::Pieces& pieces, bool borrows, TypeList<Ws...> /*wires*/,
+                   const Values&... values) {
+  wire::PieceSizes sizes;
+  (save_as<Ws>(sizes, values), ...);
+  wire::PieceArchive ar(pieces, sizes, borrows);
+  (save_as<Ws>(ar, values), ...);
+  ar.finish();
+}
+
+/// The arguments of a large message. They are kept as an object, like those of messages within the
+/// process: what is moved or Immutable is not copied, all else once.
+template <class... Ws, class... Args>
+[[gnu::noinline]] std::shared_ptr<net::Pieces> make_pieces(TypeList<Ws...> wires, Args&&... args) {
+  auto pieces = std::make_shared<net::Pieces>();
+  if constexpr ((can_store_v<Ws, Args&&> && ...)) {
+    pieces->source = make_object(wires, std::forward<Args>(args)...);
+    const auto& kept = static_cast<ArgumentsObject<Storage<Ws>...>&>(*pieces->source).values;
+    std::apply([&](const auto&... values) { encode_pieces(*pieces, true, wires, values...); },
+               kept);
+  } else {
+    encode_pieces(*pieces, false, wires, args...);
+  }
+  return pieces;
+}
+
+template <class... Ws, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_as_bytes(Channel& channel, net::Link& link, const Route& route,
-                                              TypeList<Ws...>, const Args&... args) {
+                                              TypeList<Ws...> types, Args&&... args) {
   net::MessageHeader header = channel.header_of(route, 0);
   const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
     header.size_bytes = encoded_size<Ws...>(wires...);
+    if (header.size_bytes >= net::kPieceBytes) [[unlikely]] {
+      if (!channel.is_local(link)) {
+        return channel.append_pieces(link, header, {},
+                                     make_pieces(types, std::forward<Args>(args)...), route.prefix);
+      }
+      if constexpr (!(wire::is_raw_v<Ws> && ...) && (can_store_v<Ws, Args&&> && ...)) {
+        return channel.append_object(link, header, header.size_bytes,
+                                     make_object(types, std::forward<Args>(args)...), route.prefix);
+      }
+    }
     if constexpr ((is_plain_v<Ws> && ...)) {
       const auto write = [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); };
       channel.append(link, header, 0, write, route.prefix);
@@ -92,13 +144,11 @@ SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& rout
     if (channel.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
       channel.append_object(link, channel.header_of(route, 0), weight,
-                            std::unique_ptr<ObjectMessage>(new ArgumentsObject<Storage<Ws>...>(
-                                std::in_place, as_storage<Ws>(std::forward<Args>(args))...)),
-                            route.prefix);
+                            make_object(wires, std::forward<Args>(args)...), route.prefix);
       return;
     }
   }
-  send_as_bytes(channel, link, route, wires, args...);
+  send_as_bytes(channel, link, route, wires, std::forward<Args>(args)...);
 }
 
 template <net::Lane lane = net::Lane::normal, class Wires, class... Args>

@@ -1,0 +1,68 @@
+#include <shoal/detail/net/packet.hpp>
+#include <shoal/detail/net/pieces.hpp>
+#include <shoal/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace shoal::net {
+
+namespace {
+
+/// The first place from `at` on that is aligned as offset `begin` of an encoding.
+std::size_t place_like(std::size_t at, std::uint64_t begin) {
+  return at + (begin - at) % kMessageAlign;
+}
+
+}  // namespace
+
+std::size_t body_place(std::size_t at, const Piece& piece) { return place_like(at, piece.begin); }
+
+std::span<std::byte> make_place(Piece& piece, std::size_t size_bytes) {
+  const std::size_t before = piece.is_block ? 0 : place_like(0, piece.begin);
+  piece.owned = make_bytes(before + size_bytes);
+  const std::span<std::byte> place(piece.owned.get() + before, size_bytes);
+  piece.bytes = place;
+  return place;
+}
+
+std::shared_ptr<Pieces> Pieces::copy() const {
+  auto copy = std::make_shared<Pieces>();
+  copy->size_bytes = size_bytes;
+  copy->checked = checked;
+  copy->checksum = checksum;
+  for (const Piece& piece : list) {
+    Piece& to = copy->list.emplace_back();
+    to.begin = piece.begin;
+    to.is_block = piece.is_block;
+    std::memcpy(make_place(to, piece.bytes.size()).data(), piece.bytes.data(), piece.bytes.size());
+  }
+  return copy;
+}
+
+std::uint64_t Pieces::computed_checksum() const {
+  std::uint64_t sum = 0;
+  for (const Piece& piece : list) sum = sum * 31 + checksum_of(piece.bytes);
+  return sum;
+}
+
+void Pieces::verify(int source, int target) const {
+  if (checked == 0 || computed_checksum() == checksum) return;
+  throw TransportError(
+      fmt::format("corrupt packet from rank {} to rank {}: checksum of {} bytes differs; the "
+                  "network or its driver damages data",
+                  source, target, size_bytes));
+}
+
+void open_pieces(Packet& packet, std::shared_ptr<Pieces> pieces) {
+  pieces->verify(packet.header().source, packet.header().target);
+  packet.piece_bytes = pieces->size_bytes;
+  std::byte* const place = packet.body() + packet.piece_slot;
+  auto* const object = new ReceivedMessage(std::move(pieces));
+  const std::uintptr_t bits =
+      reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object)) | kReceivedBit;
+  std::memcpy(place, &bits, sizeof bits);
+}
+
+}  // namespace shoal::net
