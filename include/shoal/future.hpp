@@ -110,7 +110,9 @@ class AnyPromise;
 /// the exception if the future was dropped before; on a thread of the program it is written to
 /// standard error. get(), then(), co_await and when_all() take it. It need not be taken when the
 /// future is dropped while another exception unwinds the stack, when the team has failed, for the
-/// end of a task by CancelledError, and for a BrokenPromise.
+/// end of a task by CancelledError, and for a BrokenPromise. A future that outlives run() may be
+/// read; an error that nobody has taken before run() returns is written then, and the exit code of
+/// the run is at least 1.
 ///
 /// A function that returns a Future may be a coroutine: it starts at once in its caller, and the
 /// code after a co_await of a future that is not ready runs as a task of its own.
@@ -316,7 +318,16 @@ class Promise {
     static_assert(!(loses_fraction_v<Args, T> || ...),
                   "shoal: a floating-point value for the promise of an integer would lose its "
                   "fraction: convert it, or promise a floating-point number");
+    (check_number(args), ...);
     fresh()->value.emplace(std::forward<Args>(args)...);
+  }
+  template <class Value>
+  void check_number(const Value& value) const {
+    if constexpr (may_cut_v<Value, T>) {
+      check(holds<T>(value),
+            "the value is too large for its type: promise a larger one, or convert the value where "
+            "its upper bits may go");
+    }
   }
   // A woken task may destroy the promise: complete() is the last access to its state.
   void finish(std::exception_ptr error) {
@@ -368,6 +379,9 @@ class AnyPromise {
 
 template <class T>
 struct CoroutinePromiseBase {
+  static_assert(!refers_v<T>,
+                "shoal: the result of a coroutine outlives its variables: return a value that owns "
+                "its elements, not a view or a reference");
   /// Ends the coroutine, and only then wakes its waiters: its variables may refer to objects of the
   /// waiters.
   struct Last {

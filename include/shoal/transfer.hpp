@@ -194,8 +194,8 @@ class Transfer {
   /// **Caller**: a task, the main function. **Blocks**: parks the task. **Errors**: those of the
   /// target, such as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
-    if (pending_ == nullptr) return sched::check_may_wait("wait() of a Transfer");
-    await();
+    sched::check_may_wait("wait() of a Transfer");
+    if (pending_ != nullptr) await();
   }
   /// Waits until the transfer is complete, at most for `delay`, a std::chrono::duration; in a
   /// simulated world, of virtual time. An error of the target is left to wait(). **Caller**,

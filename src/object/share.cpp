@@ -248,6 +248,7 @@ void Share::forward_arrived() {
 }
 
 void Share::advance_epoch(std::uint32_t number) {
+  if (run_has_ended_) term::refuse_after_run(name_of(number));
   bool wants = false;
   {
     const sync::Lock lock(mutex_);

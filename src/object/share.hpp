@@ -147,6 +147,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
+  bool run_ended() override;
 
   [[nodiscard]] bool take(Runner& runner, bool is_first);
   void clear(InvocationList& dropped) SHOAL_REQUIRES(mutex_);
@@ -191,6 +192,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   bool has_runner_ SHOAL_GUARDED_BY(mutex_) = false;  // one that is to take invocations
   RunQueue queue_ SHOAL_GUARDED_BY(mutex_);
   std::unordered_map<std::uint32_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);
+  bool run_has_ended_ = false;                            // written when the workers have stopped
   std::uint64_t forwarded_ SHOAL_GUARDED_BY(mutex_) = 0;  // and not arrived
   std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::vector<Ended> ended_ SHOAL_GUARDED_BY(mutex_);

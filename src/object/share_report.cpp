@@ -57,6 +57,13 @@ std::vector<std::string> Share::describe_unsatisfied() const {
   return lines;
 }
 
+// Representatives of the program refer to the share.
+bool Share::run_ended() {
+  const sync::Lock lock(mutex_);
+  run_has_ended_ = true;
+  return !entries_.empty();
+}
+
 // --- checks
 
 void Share::check_begins(const Invocation& invocation) {

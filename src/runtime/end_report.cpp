@@ -1,6 +1,7 @@
 #include "runtime/end_report.hpp"
 
 #include "env/host.hpp"
+#include "sched/untaken.hpp"
 
 #include <shoal/error.hpp>
 
@@ -66,6 +67,14 @@ EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) 
   }
   report.exit_code = largest > 0 ? largest : smallest;
   if (report.is_uncaught) report.exit_code = std::max(report.exit_code, 1);
+  for (const auto& rank : ranks) {
+    if (rank->failure().has_value()) continue;  // which dropped its tasks
+    for (const std::string& text : sched::untaken_errors(rank->scheduler())) {
+      say(fmt::format("error: rank {}: {}; its future was kept beyond run()", rank->rank().value(),
+                      text));
+      report.exit_code = std::max(report.exit_code, 1);
+    }
+  }
   return report;
 }
 

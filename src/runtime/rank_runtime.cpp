@@ -3,6 +3,7 @@
 #include "base/thrown.hpp"
 #include "flow/performance_models.hpp"
 #include "runtime/main_throws.hpp"
+#include "sched/live.hpp"
 #include "team/messenger.hpp"
 
 #include <cstddef>
@@ -123,6 +124,7 @@ RankRuntime::~RankRuntime() {
 
 bool RankRuntime::end_run() {
   world_->end_run();
+  sched::end_live(scheduler_);
   return scope_.end_run();
 }
 

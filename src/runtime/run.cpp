@@ -42,6 +42,7 @@ class Process {
   Process(const Config& config, const ProgramMpi& program);
 
   int run(const MainFunction& main_function);
+  [[nodiscard]] bool is_launched() const { return transport_ != nullptr; }
   /// Called after run(). Returns whether objects of the program refer to this.
   [[nodiscard]] bool end_run();
   /// Prints the text of --info, instead of run(). Collective.
@@ -369,9 +370,38 @@ void Process::give_up(const std::string& text) {
 enum class Phase { before_main, main, after_main };
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the process's
 constinit std::atomic<Phase> g_phase{Phase::before_main};
-bool note_exit() {
-  return std::atexit([] { g_phase = Phase::after_main; }) == 0;
+constinit std::atomic<int> g_runs_alone{0};  // without a launcher, which notices an exit
+constinit std::atomic<int> g_runs_process{0};
+
+// The launcher of a process that exits inside a run ends the others, with an error. Here nobody
+// else sees that work is lost.
+void at_exit(int code, void* /*unused*/) {
+  g_phase = Phase::after_main;
+  if (g_runs_alone.exchange(0) == 0 || g_runs_process != env::process_id()) return;
+  const std::string where =
+      sched::on_worker()
+          ? fmt::format(", on rank {}", sched::current_scheduler("exit()").rank().value())
+          : "";
+  say(fmt::format(
+      "error: exit() was called inside shoal::run(){}: what the ranks had still to do is "
+      "lost. Throw an exception instead: run() then returns 1",
+      where));
+  std::fflush(nullptr);
+  if (code % 256 == 0) std::_Exit(1);
 }
+bool note_exit() { return on_exit(&at_exit, nullptr) == 0; }
+
+/// A run that is alone in its process.
+class AloneRun {
+ public:
+  AloneRun() {
+    g_runs_process = static_cast<int>(env::process_id());
+    ++g_runs_alone;
+  }
+  ~AloneRun() { --g_runs_alone; }
+  AloneRun(const AloneRun&) = delete;
+  AloneRun& operator=(const AloneRun&) = delete;
+};
 [[maybe_unused]] const bool g_phase_begins = [] {
   g_phase = Phase::main;
   return note_exit();
@@ -450,6 +480,7 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
         env::write_to_standard_output(describe_simulation(config, net::mpi_plugins()));
         return 0;
       }
+      const AloneRun alone;
       return run_simulated(shared, main_function);
     }
     const MpiTurn turn(program.communicator != nullptr ||
@@ -459,6 +490,8 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
       process->print_info();
       return 0;
     }
+    std::optional<AloneRun> alone;
+    if (!process->is_launched()) alone.emplace();
     const int exit_code = process->run(main_function);
     if (process->end_run()) {
       keep_run(shared);

@@ -4,12 +4,16 @@
 
 #include "env/host.hpp"
 #include "sched/timed_wait.hpp"
+#include "sched/untaken.hpp"
 #include "sched/worker.hpp"
+
+#include <shoal/detail/sync/mutex.hpp>
 
 #include <fmt/core.h>
 
 #include <exception>
 #include <new>
+#include <set>
 #include <utility>
 
 namespace shoal::sched {
@@ -88,11 +92,34 @@ TaskScope* scope_here() {
 
 }  // namespace
 
+namespace {
+
+/// States of the process that have an error, of all runs. Those that end leave.
+struct Failed {
+  sync::Mutex mutex;
+  std::set<Completion*> states SHOAL_GUARDED_BY(mutex);
+};
+Failed& failed() {
+  static auto* const failed = new Failed;  // futures of globals may end later than any other object
+  return *failed;
+}
+
+void enlist_failed(Completion& state) {
+  const sync::Lock lock(failed().mutex);
+  try {
+    failed().states.insert(&state);
+  } catch (const std::bad_alloc&) {  // the end of its last future reports it
+  }
+}
+
+}  // namespace
+
 // A scope that has failed drops its tasks and promises, and tells of that itself.
 [[gnu::noinline]] void Completion::complete_with(std::exception_ptr error, bool leaves) {
   const TaskScope* const scope = scope_here();
   if (scope != nullptr && scope->failed()) give_up_error();
   error_ = std::move(error);
+  enlist_failed(*this);
   make_ready(leaves);
 }
 
@@ -157,7 +184,30 @@ std::string untaken_text(const std::exception_ptr& error) {
 
 }  // namespace
 
+std::string Completion::take_untaken() {
+  const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
+  if (is_taken || is_told(error_)) return {};
+  give_up_error();
+  return fmt::format("{} failed: {}", name(), untaken_text(error_));
+}
+
+std::vector<std::string> untaken_errors(const Scheduler& scheduler) {
+  std::vector<std::string> texts;
+  sync::locked(failed().mutex, [&]() SHOAL_REQUIRES(failed().mutex) {  // so that none of them ends
+    for (Completion* const state : failed().states) {
+      if (&state->scheduler() != &scheduler) continue;
+      std::string text = state->take_untaken();
+      if (!text.empty()) texts.push_back(std::move(text));
+    }
+  });
+  return texts;
+}
+
 void Completion::report_untaken() noexcept {
+  {
+    const sync::Lock lock(failed().mutex);
+    failed().states.erase(this);
+  }
   const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
   if (is_taken || std::uncaught_exceptions() > 0) return;
   try {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "env/host.hpp"
+#include "sched/live.hpp"
 #include "sched/worker.hpp"
 
 namespace shoal::sched {
@@ -104,6 +105,7 @@ Scheduler& current_scheduler(const char* what, const char* remedy) {
 
 TaskScope& current_scope(Scheduler& scheduler) {
   const Task* const task = current_task();
+  if (current_worker() == nullptr) check_live(scheduler, "a future or a lock");
   if (task == nullptr || task->is_main()) return scheduler.scope();
   return &current_worker()->scheduler() == &scheduler ? *task->scope : scheduler.scope();
 }

@@ -3,6 +3,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
+#include "sched/live.hpp"
 #include "sched/suspend.hpp"
 #include "sched/traced.hpp"
 
@@ -58,7 +59,9 @@ namespace {
 
 void check_wait(const Worker& worker, const Waitable& what) {
   if (worker.activity.handler_depth > 0) refuse_in_handler(what.describe());
-  SHOAL_CHECK(&worker.scheduler() == &what.scheduler(),
+  if (&worker.scheduler() == &what.scheduler()) return;
+  check_live(what.scheduler(), what.describe());
+  SHOAL_CHECK(false,
               "{} belongs to another rank: it was made on rank {}, and called on rank {}; use it "
               "where it was made",
               what.describe(), what.scheduler().rank().value(), worker.scheduler().rank().value());
@@ -150,6 +153,7 @@ void wait_for(Waitable& what) {
     if (told_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
+    check_live(scheduler, what.describe());
     ThreadWaiter waiter(scheduler.env(), &what);
     ParkedList& list = scheduler.waiting().list(scheduler.worker_count());
     if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
@@ -241,6 +245,9 @@ class Deferred final : public ParkedWaiter {
 }  // namespace
 
 void submit_after(Waitable& what, std::unique_ptr<Task> task) {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr || &worker->scheduler() != &what.scheduler()) [[unlikely]]
+    check_live(what.scheduler(), "a future");
   auto* const deferred = new Deferred(what, std::move(task));
   deferred->start();
 }

@@ -4,6 +4,7 @@
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/inspector.hpp"
+#include "sched/live.hpp"
 #include "sched/memory_bound.hpp"
 #include "sched/traced.hpp"
 #include "sched/worker.hpp"
@@ -20,6 +21,7 @@ Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
       inspector_(std::make_unique<Inspector>(*this, workers_, *fibers_)) {
   SHOAL_CHECK(options.worker_count >= 1, "a rank needs at least one worker, not {}",
               options.worker_count);
+  begin_live(*this);
   if (memory_bound_ != nullptr) {
     memory_bound_->set_queue_again(
         [](Scheduler& scheduler, Task* task) { scheduler.queue_again(task); });
@@ -30,6 +32,7 @@ Scheduler::Scheduler(env::Env& env, const SchedulerOptions& options)
 }
 
 Scheduler::~Scheduler() {
+  end_live(*this);
   if (memory_bound_ != nullptr) memory_bound_->discard(*this);
 }
 

@@ -60,7 +60,7 @@ int MpiLifetime::initialize(int wanted_level) {
   mpi_check(*mpi_, mpi_->init_thread(wanted_level, &granted), {"MPI_Init_thread"});
   is_ours_ = true;
   process_id_ = getpid();
-  static_cast<void>(std::atexit([] { of_process().at_exit(); }));
+  static_cast<void>(on_exit([](int code, void*) { of_process().at_exit(code); }, nullptr));
   // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
   // Where the program has initialized MPI, they are the program's to set.
   for (const MpiComm fallback : {mpi_->comm_world, mpi_->comm_self}) {
@@ -104,13 +104,15 @@ void MpiLifetime::agree_to_go_on() {
 }
 
 // The children of this process have no part in its MPI.
-void MpiLifetime::at_exit() {
+void MpiLifetime::at_exit(int code) {
   if (getpid() != process_id_) return;
   if (phase_ == Phase::in_world) {  // Hydra is silent if the exit code reaches it early enough
     env::write_to_standard_error(
         fmt::format("shoal: error: process {} exits inside shoal::run(), so the launcher ends the "
                     "others. Throw an exception instead: run() then returns 1 in all processes.\n",
                     process_));
+    std::fflush(nullptr);
+    if (code % 256 == 0) std::_Exit(1);  // the launcher of MPICH would return 0
   }
   if (phase_ != Phase::between_worlds) return;
   try {

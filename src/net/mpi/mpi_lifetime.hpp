@@ -55,7 +55,7 @@ class MpiLifetime {
   enum class Phase { between_worlds, in_world, failed };
 
   MpiLifetime() = default;
-  void at_exit();
+  void at_exit(int code);
   void on_finalize() const;
   /// Returns whether all processes continue. Collective.
   [[nodiscard]] bool all_go_on(bool this_one) const;

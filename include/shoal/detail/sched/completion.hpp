@@ -102,6 +102,10 @@ class Completion : public WaitingRoom, public sync::Pooled {
   /// gives up the promise's reference.
   void complete(std::exception_ptr error, bool leaves);
 
+  /// Text of an error that nobody has taken; from now on it counts as taken. "" without one.
+  /// **Caller**: when the workers of the rank have stopped.
+  [[nodiscard]] std::string take_untaken();
+
   /// Adds a second reference. **Caller**: the owner of the only one.
   void add_second() { word_.store(word_.load(kRelaxed) + kReference, kRelaxed); }
   friend void add_reference(Completion* state) { state->word_.fetch_add(kReference, kRelaxed); }
@@ -166,7 +170,7 @@ FutureStatus wait_until(Completion& what, D time) {
 
 /// Whether a result of type T refers to objects that may end with the function that returns it.
 template <class T>
-inline constexpr bool refers_v = std::is_reference_v<T> || wire::is_view_v<std::remove_cv_t<T>>;
+inline constexpr bool refers_v = std::is_reference_v<T> || wire::holds_view_v<std::remove_cv_t<T>>;
 
 /// Value of type void.
 struct Nothing {};

@@ -1,0 +1,19 @@
+#pragma once
+// Ranks whose run has not ended. Futures, locks and cells of a program may outlive the rank that
+// they were made on, and refer to its scheduler.
+
+#include <string_view>
+
+namespace shoal::sched {
+
+class Scheduler;
+
+void begin_live(const Scheduler& scheduler);
+/// Called when the rank's workers have stopped, and once more when it ends.
+void end_live(const Scheduler& scheduler);
+/// Whether the run of the rank has not ended. `scheduler` may refer to nothing any more.
+[[nodiscard]] bool is_live(const Scheduler& scheduler);
+/// Refuses the use of something, named `what`, whose run has ended. **Errors**: CheckError.
+void check_live(const Scheduler& scheduler, std::string_view what);
+
+}  // namespace shoal::sched
