@@ -4,9 +4,11 @@
 #include <shoal/compute.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/base/number.hpp>
 #include <shoal/detail/base/signature.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -108,6 +110,12 @@ class Codelet<TypeList<Ps...>> {
   /// Sets the priority of its tasks: larger ones run first. Default: 0.
   Codelet& set_priority(int priority) {
     core_->priority = priority;
+    return *this;
+  }
+  /// Refused when it is compiled: priorities are integers.
+  template <std::floating_point Number>
+  Codelet& set_priority(Number /*priority*/) {
+    check_priority<Number>();
     return *this;
   }
   /// Marks its tasks as memory-bound; see TaskOptions::memory_bound.

@@ -95,6 +95,7 @@ class DistributedArray<DistributedArray<T>>  // NOLINT(readability-identifier-na
   /// Runs `Function(element, args...)` on its owner: a function, or a lambda without captures.
   template <auto Function, class... Args>
   void apply(std::size_t which, std::size_t index, Args&&... args) const {
+    object::check_applied<Function, 1>(this->place_of_object(), args...);
     this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
         owner(which, index), which, index, std::forward<Args>(args)...);
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Arrays with elements on all ranks of a team.
 
+#include <shoal/detail/object/applied.hpp>
 #include <shoal/distributed_object.hpp>
 #include <shoal/distribution.hpp>
 
@@ -67,6 +68,7 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   /// the element.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
+    object::check_applied<Function, 1>(this->place_of_object(), args...);
     const Distribution::Location at = where(index);
     this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
         at.owner, at.place, std::forward<Args>(args)...);
@@ -75,6 +77,7 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   /// the element; returns the future of its result.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
+    object::check_applied<Function, 1>(this->place_of_object(), args...);
     const Distribution::Location at = where(index);
     return this
         ->template call<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(

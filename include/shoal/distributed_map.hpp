@@ -1,6 +1,7 @@
 #pragma once
 // Maps with entries on all ranks of a team.
 
+#include <shoal/detail/object/applied.hpp>
 #include <shoal/distributed_object.hpp>
 #include <shoal/key.hpp>
 
@@ -54,6 +55,7 @@ class DistributedMap : public DistributedObject<DistributedMap<K, V>> {
   /// entry; the entry is V() if there was none.
   template <auto Function, class... Args>
   void apply(const K& key, Args&&... args) const {
+    object::check_applied<Function, 1>(this->place_of_object(), args...);
     this->template async<&DistributedMap::template apply_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
   }
@@ -61,6 +63,7 @@ class DistributedMap : public DistributedObject<DistributedMap<K, V>> {
   /// entry; returns the future of its result. The entry is V() if there was none.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(const K& key, Args&&... args) const {
+    object::check_applied<Function, 1>(this->place_of_object(), args...);
     return this
         ->template call<&DistributedMap::template apply_here<Function, std::decay_t<Args>...>>(
             owner(key), key, std::forward<Args>(args)...);
@@ -68,6 +71,7 @@ class DistributedMap : public DistributedObject<DistributedMap<K, V>> {
   /// Runs `Function(key, value, args...)` on the rank of the entry, if there is one.
   template <auto Function, class... Args>
   void visit(const K& key, Args&&... args) const {
+    object::check_applied<Function, 2>(this->place_of_object(), args...);
     this->template async<&DistributedMap::template visit_here<Function, std::decay_t<Args>...>>(
         owner(key), key, std::forward<Args>(args)...);
   }

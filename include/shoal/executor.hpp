@@ -1,8 +1,11 @@
 #pragma once
 // Executors: the tasks of a section, in the order of its policy.
 
+#include <shoal/detail/base/number.hpp>
+#include <shoal/detail/object/applied.hpp>
 #include <shoal/distributed_object.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -105,15 +108,27 @@ class Executor : public DistributedObject<Executor> {
     add(std::unique_ptr<object::ExecutorTask>(
         new object::LocalExecutorTask<F>(priority, std::move(function))));
   }
+  /// Refused when it is compiled: priorities are integers.
+  template <class F, std::floating_point Number>
+    requires std::is_invocable_v<F&>
+  void submit(F /*function*/, Number /*priority*/) {
+    check_priority<Number>();
+  }
   /// Adds a task `Function(args...)`, which runs on another rank if that has no task and the policy
   /// is `stealing`. `Function` is a function, or a lambda without captures. The arguments travel as
   /// in messages; a handle of a distributed object gives access to the representative on the rank
   /// that runs the task.
   template <auto Function, class... Args>
   void submit_with_priority(int priority, Args... args) {
+    object::check_applied<Function, 0>(place_of_object(), args...);
     add(std::unique_ptr<object::ExecutorTask>(
         new object::MovableExecutorTask<Function, wire::Owner<Args>...>(
             priority, wire::own<wire::Owner<Args>>(std::move(args))...)));
+  }
+  /// Refused when it is compiled: priorities are integers.
+  template <auto Function, std::floating_point Number, class... Args>
+  void submit_with_priority(Number /*priority*/, Args... /*args*/) {
+    check_priority<Number>();
   }
   /// Adds a task `Function(args...)` with priority 0, which may run on another rank. See
   /// submit_with_priority().

@@ -1,10 +1,12 @@
 #pragma once
 // Data handles, and how tasks use them.
 
+#include <shoal/detail/base/number.hpp>
 #include <shoal/detail/flow/task.hpp>
 #include <shoal/detail/flow/types.hpp>
 #include <shoal/rank.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -136,5 +138,11 @@ inline constexpr bool is_option_v =
 [[nodiscard]] inline flow::OnCheapest on_cheapest() { return {}; }
 /// Priority of the task instead of that of the codelet: larger first.
 [[nodiscard]] inline flow::WithPriority with_priority(int priority) { return {priority}; }
+/// Refused when it is compiled: priorities are integers.
+template <std::floating_point Number>
+[[nodiscard]] flow::WithPriority with_priority(Number /*priority*/) {
+  check_priority<Number>();
+  return {};
+}
 
 }  // namespace shoal

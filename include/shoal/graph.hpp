@@ -5,6 +5,8 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/graph/dependency_table.hpp>
 #include <shoal/detail/graph/history.hpp>
 #include <shoal/detail/graph/inputs.hpp>
@@ -106,6 +108,8 @@ consteval void check_key_parameter() {
 
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
                                  const char* function);
+[[noreturn]] void refuse_key(const term::Scope& scope, const std::string& graph,
+                             detail::TextValue key, std::string_view type);
 [[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
 [[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
 /// Throws CheckError: the function that was given to `set` has returned `number`, which is no int.
@@ -327,6 +331,13 @@ class TaskGraph final : private term::Unsatisfied {
     }
     fulfill_here(k, count);
   }
+  /// Counts dependencies of the task whose key is this number, of a larger type than K. **Errors**:
+  /// CheckError for one that is no K; those of fulfill() of a K.
+  template <class N>
+    requires truncates_v<N, K>
+  void fulfill(const N& k, int count = 1) {
+    fulfill(as_key(k), count);
+  }
 
   /// Brings an input of task k, and fulfills one of its dependencies, on its rank: `slot` counts
   /// the parameters of the function behind the key, from 0; the type of `value` is that of the
@@ -358,6 +369,13 @@ class TaskGraph final : private term::Unsatisfied {
   void send(const K& k, int slot, V&& value) {
     send(k, slot, wire::own<wire::Owner<std::decay_t<V>>>(value));
   }
+  /// Brings an input of the task whose key is this number, of a larger type than K. **Errors**:
+  /// CheckError for one that is no K; those of send() to a K.
+  template <class N, class V>
+    requires truncates_v<N, K>
+  void send(const N& k, int slot, V&& value) {
+    send(as_key(k), slot, std::forward<V>(value));
+  }
   /// Brings one input to several tasks, and fulfills one dependency of each: the value travels once
   /// to each of their ranks, with the keys, to more than one rank as a multicast. Each task gets a
   /// copy of its own; an Immutable is shared. **Caller**, **Blocks**, **Errors**: as send().
@@ -369,7 +387,8 @@ class TaskGraph final : private term::Unsatisfied {
     std::vector<K> there;
     std::vector<Rank> ranks;
     std::vector<Rank> far;  // that get a large value
-    for (const K& k : keys) {
+    for (const auto& key : keys) {
+      const K& k = as_key(key);
       const Rank rank(rank_here(k));
       (rank == scope_.rank() ? here : there).push_back(k);
       if (rank == scope_.rank()) continue;
@@ -403,6 +422,22 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  /// Returns the key, or a number as a key.
+  template <class N>
+  [[nodiscard]] decltype(auto) as_key(const N& k) const {
+    static_assert(!loses_fraction_v<N, K>,
+                  "shoal: a floating-point number would lose its fraction as a key, which is an "
+                  "integer: convert it where the fraction may go");
+    if constexpr (may_cut_v<N, K>) {
+      if (!holds<K>(k)) [[unlikely]]
+        graph::refuse_key(scope_, name_, k, naming::type_text<K>());
+    }
+    if constexpr (std::is_same_v<N, K>) {
+      return static_cast<const K&>(k);
+    } else {
+      return static_cast<K>(k);
+    }
+  }
   void fulfill_here(const K& k, int count) {
     // acquire pairs with the release in fulfill_slowly(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {

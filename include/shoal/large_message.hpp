@@ -510,6 +510,7 @@ class LargeMessage {
                     const Args&... args) const {
     constexpr bool fits = messaging::check_arguments(TypeList<Wires...>{}, TypeList<Args...>{});
     if constexpr (fits) {
+      (messaging::check_number<Wires>(*channel_, flags_ | index_, args), ...);
       send_wires(target, payload, std::forward<Then>(then), messaging::as_wire<Wires>(args)...);
     }
   }

@@ -46,6 +46,9 @@ template <class K, class V>
 class Outputs {
   static_assert(!wire::holds_view_v<K>,
                 "shoal: outputs keep their keys, and a view owns none: take std::string");
+  static_assert(!wire::holds_view_v<V>,
+                "shoal: outputs keep their values, and a view owns none: take std::string or "
+                "std::vector");
 
  public:
   /// `name` is used in errors.

@@ -118,7 +118,9 @@ template <class Named, class... Ws, class... Args>
 auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
-  (check_fraction<Args, Ws>(), ...);
+  (check_fraction<std::remove_cvref_t<Args>, Ws>(), ...);
+  const std::uint32_t handler = CallHandler<Named, Storage<Ws>...>::handler.index();
+  (check_number<Ws>(channel, handler, args), ...);
   Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
   send_static<CallHandler<Named, Storage<Ws>...>>(
       channel, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);

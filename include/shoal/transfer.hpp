@@ -195,7 +195,7 @@ class Transfer {
   /// target, such as CheckError for memory that is not allocated; as Future::wait().
   void wait() {
     sched::check_may_wait("wait() of a Transfer");
-    if (pending_ != nullptr) await();
+    await();
   }
   /// Waits until the transfer is complete, at most for `delay`, a std::chrono::duration; in a
   /// simulated world, of virtual time. An error of the target is left to wait(). **Caller**,

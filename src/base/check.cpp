@@ -56,6 +56,13 @@ void refuse_rank(std::string_view call, std::int64_t rank, Rank caller, std::str
       caller.value(), rank, within, size - 1));
 }
 
+void refuse_number(std::string_view call, TextValue number, std::string_view type) {
+  refuse(fmt::format(
+      "{}: {} does not fit into {}: take a larger type there, or convert it where its upper bits "
+      "may go",
+      call, format_values("{}", {number}), type));
+}
+
 void refuse_element(std::string_view of, std::size_t index, Rank caller, std::size_t size) {
   const std::string there =
       size == 0 ? "there are none"

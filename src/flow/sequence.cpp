@@ -44,6 +44,12 @@ Sequence::Sequence(Core& core, std::string name, const FlowOptions& options, Pro
   SHOAL_CHECK(options.tasks_max >= 1, "flow '{}': tasks_max must be at least 1", name_);
 }
 
+void Sequence::refuse_number(std::string_view codelet, detail::TextValue number,
+                             std::string_view type) const {
+  detail::refuse_number(
+      fmt::format("flow '{}': insert() of '{}', on rank {}", name_, codelet, rank_), number, type);
+}
+
 bool Sequence::begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Request> requests,
                      const InsertOptions& options) {
   check(requests, codelet.get());

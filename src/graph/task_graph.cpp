@@ -151,6 +151,13 @@ void refuse_graph_rank(const TeamCore& scope, const std::string& graph, const st
   scope.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
 }
 
+void refuse_key(const term::Scope& scope, const std::string& graph, detail::TextValue key,
+                std::string_view type) {
+  detail::refuse_number(
+      fmt::format("task graph '{}': key on rank {}", graph, scope.scheduler().rank().value()), key,
+      type);
+}
+
 // --- --check-graphs
 
 void Fulfillers::add(int dependencies, const std::string& activity) {

@@ -139,6 +139,13 @@ std::string TeamCore::name_of(std::uint32_t handler) const {
   refuse_rank(fmt::format("{} for '{}'", what, name_of(handler)), target.value());
 }
 
+[[gnu::noinline]] void TeamCore::refuse_number(std::uint32_t handler, detail::TextValue number,
+                                               std::string_view type) const {
+  detail::refuse_number(
+      fmt::format("message for '{}', on rank {}", name_of(handler), messenger_.rank().value()),
+      number, type);
+}
+
 net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler) {
   if (run_has_ended_ || !has(target)) [[unlikely]]
     refuse_target("message", handler, target);

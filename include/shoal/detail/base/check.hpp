@@ -99,6 +99,8 @@ template <class... Values>
 /// `within`: "the world", or a team with its name.
 [[noreturn]] void refuse_rank(std::string_view call, std::int64_t rank, Rank caller,
                               std::string_view within, int size);
+/// Refuses an integer that a smaller type does not hold. `call`: as for ranks, with the caller.
+[[noreturn]] void refuse_number(std::string_view call, TextValue number, std::string_view type);
 /// Refuses the index of an element that does not exist. `of`: what has the elements.
 [[noreturn]] void refuse_element(std::string_view of, std::size_t index, Rank caller,
                                  std::size_t size);

@@ -30,11 +30,29 @@ template <class From, class To>
 inline constexpr bool truncates_v<From, To> = sizeof(std::remove_cvref_t<From>) >
                                               sizeof(std::remove_cvref_t<To>);
 
+/// The conversion may cut off the upper bits of an integer, which is found out as it is made.
+template <class From, class To>
+inline constexpr bool may_cut_v = truncates_v<From, To> && !loses_fraction_v<From, To>;
+
+/// Whether a To holds the integer. (-1 of an unsigned type is that of a smaller one.)
+template <class To, class From>
+[[nodiscard]] constexpr bool holds(const From& number) {
+  return static_cast<From>(static_cast<To>(number)) == number;
+}
+
 /// The conversion cuts off a fraction, or the upper bits of an integer, of the result of a
 /// computation; a result of type int does not count, as operands of smaller types give one.
 template <class From, class To>
 inline constexpr bool truncates_result_v =
     loses_fraction_v<From, To> || (truncates_v<From, To> && sizeof(From) > sizeof(int));
+
+/// Refuses a floating-point number as a priority.
+template <class Number>
+consteval void check_priority() {
+  static_assert(!std::is_floating_point_v<Number>,
+                "shoal: a priority is an integer, and a floating-point number would lose its "
+                "fraction: round or scale it");
+}
 
 /// Some numbers of type From are none of type int.
 template <class From>

@@ -84,6 +84,10 @@ consteval void check_kept() {
       !writes_elsewhere_v<Arg>,
       "shoal: insert() copies values, and a std::span or MatrixView refers to memory that "
       "may end before the task: register it with vector() or matrix()");
+  static_assert(wire::is_view_v<Arg> || !wire::holds_view_v<Arg>,
+                "shoal: insert() copies the elements of a std::span or std::string_view, but not "
+                "of one inside "
+                "another value: take std::vector or std::string there");
 }
 
 /// A value among the arguments is a floating-point number, and its parameter an integer.
@@ -100,6 +104,19 @@ consteval void check_values() {
                   "shoal: a floating-point argument of insert() would lose its fraction, the "
                   "parameter is an integer: convert it where the fraction may go");
   }
+}
+
+template <class... Ps, class... Args>
+void check_numbers_of(TypeList<Ps...> /*parameters*/, const Sequence& sequence,
+                      std::string_view codelet, const Args&... args) {
+  const auto check = [&]<class P, class Arg>(TypeList<P> /*parameter*/, const Arg& arg) {
+    if constexpr (may_cut_v<Arg, P>) {
+      using Parameter = std::remove_cvref_t<P>;
+      if (!holds<Parameter>(arg)) [[unlikely]]
+        sequence.refuse_number(codelet, arg, naming::type_text<Parameter>());
+    }
+  };
+  if constexpr (sizeof...(Ps) == sizeof...(Args)) (check(TypeList<Ps>{}, args), ...);
 }
 
 template <class... Args>
@@ -192,6 +209,19 @@ struct TaskMaker {
       return std::tuple<Arg&&>(std::forward<Arg>(arg));
     }
   }
+  /// Refuses integers that are larger than their parameters.
+  template <class... Kept>
+  static void check_numbers(const Sequence& sequence, const Call& call,
+                            const std::tuple<Kept...>& kept) {
+    using F = std::remove_reference_t<typename Call::Called>;
+    if constexpr (PlainFunction<F>) {
+      std::apply(
+          [&](const auto&... args) {
+            check_numbers_of(ParametersOf<F>{}, sequence, call.name(), args...);
+          },
+          kept);
+    }
+  }
   template <class... Kept>
   static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept) {
     constexpr bool kFits = accepts_v<typename Call::Called, std::decay_t<Kept>...>;
@@ -229,11 +259,11 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
     }
   };
   (sort(args), ...);
-  if (!sequence.begin(codelet, requests, options)) return;
   using Maker = TaskMaker<Call, Args...>;
-  sequence.submit(Maker::make(sequence, std::move(call),
-                              std::tuple_cat(Maker::keep(std::forward<Args>(args))...)),
-                  requests);
+  auto kept = std::tuple_cat(Maker::keep(std::forward<Args>(args))...);  // references
+  Maker::check_numbers(sequence, call, kept);
+  if (!sequence.begin(codelet, requests, options)) return;
+  sequence.submit(Maker::make(sequence, std::move(call), std::move(kept)), requests);
 }
 
 template <class... Ps, class... Args>

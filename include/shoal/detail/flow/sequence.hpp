@@ -82,6 +82,9 @@ class Sequence {
   // Any thread.
   [[nodiscard]] Core& core() const { return core_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Refuses a value for a task that is larger than its parameter.
+  [[noreturn]] void refuse_number(std::string_view codelet, detail::TextValue number,
+                                  std::string_view type) const;
   void count_finished() { progress_.count_finished(); }
   [[nodiscard]] std::uint64_t under_way() const { return progress_.under_way(); }
   [[nodiscard]] const FlowOptions& options() const { return options_; }

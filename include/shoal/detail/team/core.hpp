@@ -140,6 +140,9 @@ class TeamCore final : public sched::TaskScope {
   [[nodiscard]] std::string name_of(std::uint32_t handler) const;
   /// Refuses a target that the team has not. `what`: "message".
   [[noreturn]] void refuse_target(const char* what, std::uint32_t handler, Rank target) const;
+  /// Refuses an argument of a message that is too large for a parameter of this type.
+  [[noreturn]] void refuse_number(std::uint32_t handler, detail::TextValue number,
+                                  std::string_view type) const;
   [[nodiscard]] bool is_local(const net::Link& link) const {
     return layout_.is_local(link.target());
   }

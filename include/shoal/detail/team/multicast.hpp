@@ -97,12 +97,13 @@ struct MulticastRoute {
 void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments);
 
-template <class Wires, class... Args>
+template <class... Ws, class... Args>
 void multicast_message(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
-                       Wires /*wires*/, Args&&... args) {
-  constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
+                       TypeList<Ws...> wires, Args&&... args) {
+  constexpr bool fits = check_arguments(wires, TypeList<std::remove_cvref_t<Args>...>{});
   if constexpr (fits) {
-    ArgumentsOf<Wires, Args...> arguments(std::forward<Args>(args)...);
+    (check_number<Ws>(channel, route.handler, args), ...);
+    ArgumentsOf<TypeList<Ws...>, Args...> arguments(std::forward<Args>(args)...);
     send_multicast(channel, route, recipients, arguments);
   }
 }

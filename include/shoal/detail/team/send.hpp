@@ -3,6 +3,7 @@
 
 #include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/team/core.hpp>
 
 #include <cstddef>
@@ -119,6 +120,16 @@ consteval void check_fraction() {
                 "integer: convert it where the fraction may go");
 }
 
+/// Refuses an integer that its parameter, a smaller one, does not hold.
+template <class W, class Arg>
+SHOAL_ALWAYS_INLINE inline void check_number(const Channel& channel, std::uint32_t handler,
+                                             const Arg& arg) {
+  if constexpr (may_cut_v<Arg, W>) {
+    if (!holds<W>(arg)) [[unlikely]]
+      channel.refuse_number(handler, arg, naming::type_text<W>());
+  }
+}
+
 /// Whether each argument converts to its parameter. The compiler names the types.
 template <class... Ws, class... Args>
 consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
@@ -139,6 +150,7 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 template <net::Lane lane, class... Ws, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& route,
                                              TypeList<Ws...> wires, Args&&... args) {
+  (check_number<Ws>(channel, route.handler, args), ...);
   net::Link& link = channel.admit<lane>(route.target, route.handler);
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
     if (channel.is_local(link)) {
