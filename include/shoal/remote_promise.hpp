@@ -21,6 +21,9 @@ template <class T>
 struct RemotePromise {
   /// Rank in the world of the promise.
   int rank = -1;
+  /// Whether it was published in the world, and is answered over that: 1 or 0. Its rank may have
+  /// yet to make the team of the code that answers.
+  std::uint32_t in_world = 0;
   /// Number of the promise on its rank.
   std::uint64_t number = 0;
 };
@@ -75,7 +78,7 @@ struct Address {
   Channel& channel;
   Rank member;
 };
-[[nodiscard]] Address address_of(Channel& channel, int world_rank);
+[[nodiscard]] Address address_of(Channel& channel, int world_rank, bool in_world);
 
 /// Publishes the promise: other ranks can fulfil it, once. If the team of `channel` fails first,
 /// and is not the world, it gets a TaskError. **Caller**: any thread.
@@ -84,7 +87,8 @@ template <class T>
   static_assert(!wire::is_view_v<T>,
                 "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
                 "std::string or std::vector");
-  return {world_rank_of(channel), promises_of(channel).add(std::move(promise), channel)};
+  return {world_rank_of(channel), channel.team().id() == 0 ? 1U : 0U,
+          promises_of(channel).add(std::move(promise), channel)};
 }
 
 /// Fulfils a published promise of any rank by a message. **Caller**, **Blocks**: as
@@ -93,23 +97,29 @@ template <class T>
 template <class T, class Value>
 void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
-  const Address to = address_of(channel, promise.rank);
+  const Address to = address_of(channel, promise.rank, promise.in_world != 0);
   if constexpr (std::is_same_v<std::remove_cvref_t<Value>, T>) {
     send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
          std::forward<Value>(value));
   } else {
+    if constexpr (may_cut_v<Value, T>) {
+      if (!holds<T>(value)) {
+        detail::refuse_number("fulfill() of a promise of rank " + std::to_string(promise.rank),
+                              value, naming::type_text<T>());
+      }
+    }
     send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
          wire::own<T>(std::forward<Value>(value)));
   }
 }
 void fulfill(Channel& channel, const RemotePromise<void>& promise);
-void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& function,
-                  const std::string& text);
+void fail_promise(Channel& channel, int rank, bool in_world, std::uint64_t number,
+                  const std::string& function, const std::string& text);
 /// Gives the promise a RemoteError with this text. `function`: see RemoteError.
 template <class T>
 void fail(Channel& channel, const RemotePromise<T>& promise, const std::string& function,
           const std::string& text) {
-  fail_promise(channel, promise.rank, promise.number, function, text);
+  fail_promise(channel, promise.rank, promise.in_world != 0, promise.number, function, text);
 }
 
 }  // namespace messaging

@@ -26,10 +26,11 @@ Objects& sender_of(const Place& place) {
   return place.objects != nullptr ? *place.objects : objects_for(place.address, "a handle");
 }
 
-void fail_call(const Objects& objects, const Invocation& invocation, int rank,
+void fail_call(const Objects& objects, const Invocation& invocation, int rank, bool in_world,
                std::uint64_t number) {
   const std::string text = shoal::describe(sched::caught_exception());
-  messaging::fail_promise(objects.channel(), rank, number, objects.name_of(invocation), text);
+  messaging::fail_promise(objects.channel(), rank, in_world, number, objects.name_of(invocation),
+                          text);
 }
 
 void refuse_target(const Objects* objects, std::uint32_t number, int size,
@@ -54,6 +55,23 @@ void refuse_element(const Place& place, std::size_t index, std::size_t size) {
   const Objects& objects = sender_of(place);
   detail::refuse_element(objects.name_of(place.address.number), index,
                          objects.channel().messenger().rank(), size);
+}
+
+void refuse_number(const Place& place, detail::TextValue number, std::string_view type) {
+  const std::string object = place.objects != nullptr
+                                 ? place.objects->name_of(place.address.number)
+                                 : fmt::format("object {}", place.address.number);
+  detail::refuse_number(fmt::format("argument of a function for {}, on rank {}", object,
+                                    sched::current_scheduler("a handle").rank().value()),
+                        number, type);
+}
+
+void refuse_number(const messaging::StaticHandler& handler, detail::TextValue number,
+                   std::string_view type) {
+  detail::refuse_number(fmt::format("invocation of {}, on rank {}",
+                                    messaging::static_handlers()[handler.index()].name,
+                                    sched::current_scheduler("a handle").rank().value()),
+                        number, type);
 }
 
 void fence(Objects& objects) {

@@ -84,11 +84,17 @@ Objects& Objects::of(messaging::Channel& channel) {
       .objects();
 }
 
+// The channel of a team outlives it, until no rank uses it.
+bool has_ended(const messaging::Channel& channel) {
+  return channel.team().id() != 0 && channel.services().find<Team>() == nullptr;
+}
+
 Objects* Objects::find(std::uint64_t team, const char* what) {
   const auto& scope = static_cast<const TeamCore&>(sched::current_scheduler(what).scope());
   messaging::Channel* const channel =
       team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
-  return channel != nullptr ? &of(*channel) : nullptr;
+  if (channel == nullptr || has_ended(*channel)) return nullptr;
+  return &of(*channel);
 }
 
 // --- representatives

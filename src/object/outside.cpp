@@ -215,7 +215,9 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
   Team& world = world_here("a handle");
   messaging::Channel& channel = world.scope();
   outside.origin = world.rank().value();
-  if (HeldOutside::of(channel).has_ended(address.team)) return check_may_miss(outside);
+  const messaging::Channel* const known = channel.messenger().find_channel(address.team);
+  if (HeldOutside::of(channel).has_ended(address.team) || (known != nullptr && has_ended(*known)))
+    return check_may_miss(outside);
   const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);
   if (way == Forwards::Way::direct) {
     const Place now{Objects::find(address.team, "a handle"), address, place.order};

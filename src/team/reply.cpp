@@ -76,22 +76,24 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), caller, function, text)));
 }
 
-// A team that has failed drops its messages. A promise that was published in another team must get
-// its answer nevertheless; the others have the failure already, or get it.
-Address address_of(Channel& channel, int world_rank) {
+// A team that has failed drops its messages, and a rank that has not made it keeps them waiting. A
+// promise that was published in another team must get its answer nevertheless; the others have the
+// failure already, or get it.
+Address address_of(Channel& channel, int world_rank, bool in_world) {
+  const bool is_other = in_world && channel.id() != 0;
   const Rank member = channel.from_world(Rank(world_rank));
-  if (member >= 0 && !channel.failed()) return {channel, member};
+  if (!is_other && member >= 0 && !channel.failed()) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }
 
 void fulfill(Channel& channel, const RemotePromise<void>& promise) {
-  const Address to = address_of(channel, promise.rank);
+  const Address to = address_of(channel, promise.rank, promise.in_world != 0);
   send(to.channel, to.member, am<&Replies::accept_void>, promise.number);
 }
 
-void fail_promise(Channel& channel, int rank, std::uint64_t number, const std::string& function,
-                  const std::string& text) {
-  const Address to = address_of(channel, rank);
+void fail_promise(Channel& channel, int rank, bool in_world, std::uint64_t number,
+                  const std::string& function, const std::string& text) {
+  const Address to = address_of(channel, rank, in_world);
   send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), function,
        text);
 }

@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
 };
 
 /// Gives a promise the exception of the invocation that it waits for. **Caller**: a catch clause.
-void fail_call(const Objects& objects, const Invocation& invocation, int rank,
+void fail_call(const Objects& objects, const Invocation& invocation, int rank, bool in_world,
                std::uint64_t number);
 
 /// Destination of a result: none.
@@ -53,13 +53,13 @@ struct ReplyTo<Result, Kind::call> {
         run();
         team.fulfill(promise);
       } else {
-        team.fulfill(promise, Result(run()));
+        team.fulfill(promise, wire::own<Result>(run()));
       }
     } catch (const CancelledError& error) {
       team.fail(promise, error.what());  // a caller outside the team does not hear of its failure
       throw;
     } catch (...) {
-      fail_call(objects, invocation, promise.rank, promise.number);
+      fail_call(objects, invocation, promise.rank, promise.in_world != 0, promise.number);
     }
   }
   void miss(Objects& objects, const std::string& text) const { objects.team().fail(promise, text); }
@@ -184,6 +184,10 @@ class PackedInvocations final : public Invocation {
 /// no member. **Errors**: CheckError that names the method of `handler`, and the object.
 [[noreturn]] void refuse_target(const Objects* objects, std::uint32_t number, int size,
                                 const messaging::StaticHandler& handler, Rank to);
+/// Refuses an argument of an invocation that is larger than a parameter of this type. **Errors**:
+/// CheckError that names the method of `handler`.
+[[noreturn]] void refuse_number(const messaging::StaticHandler& handler, detail::TextValue number,
+                                std::string_view type);
 /// The same if `to` is one. For messages that were refused, by a channel that does not know of
 /// objects.
 void check_target(const Objects& objects, std::uint32_t number,
@@ -341,9 +345,16 @@ struct Receiver {
     object::send_outside(place, to, handler, encoded(All{}, args...),
                          epoch_of(place.address, args...), context);
   }
+  template <class W, class Arg>
+  static void check_number(const Arg& arg) {
+    if constexpr (may_cut_v<Arg, W>) {
+      if (!holds<W>(arg)) refuse_number(handler, arg, naming::type_text<W>());
+    }
+  }
   template <class... Ws, class... Args>
   static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {
     static_assert(messaging::check_arguments(TypeList<Ws...>{}, TypeList<Args...>{}));
+    (check_number<Ws>(args), ...);
     return shoal::encoded<Ws...>(messaging::as_wire<Ws>(args)...);
   }
 };
