@@ -1,12 +1,15 @@
 #pragma once
 // Variables that one rank writes and all read.
 
+#include <shoal/detail/memory/cache_core.hpp>
+#include <shoal/detail/memory/compared.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/global_memory.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <string>
 
 namespace shoal {
 
@@ -38,19 +41,27 @@ class GlobalVar {
     static_cast<void>(memory_.put(place_, value));
   }
   /// Returns the value, and fetches it first if this rank has no copy. **Blocks**: parks the task
-  /// when the value must be fetched.
+  /// when the value must be fetched; always if the memory checks accesses. **Errors**:
+  /// StaleReadError then, if the copy is out of date.
   [[nodiscard]] T get() {
     if (memory_.rank() == owner()) return memory_.get(place_);
     memory_.core().check_may_wait("get() of a GlobalVar");
+    std::optional<T> kept;
     std::uint64_t refreshes = 0;
     {
       const sync::Lock lock(mutex_);
-      if (copy_) return *copy_;
+      if (copy_ && !memory_.checks()) return *copy_;
+      kept = copy_;
       refreshes = refreshes_;
     }
     const T value = memory_.get(place_);
-    const sync::Lock lock(mutex_);
-    if (refreshes == refreshes_) copy_ = value;  // else it may be from before the refresh
+    bool refreshed = false;
+    {
+      const sync::Lock lock(mutex_);
+      refreshed = refreshes != refreshes_;
+      if (!refreshed && !kept) copy_ = value;  // else it may be from before the refresh
+    }
+    if (kept && !refreshed && !memory::same_value(value, *kept)) refuse_stale();
     return value;
   }
   /// Drops the copy of this rank: the next get() fetches the value again.
@@ -61,6 +72,13 @@ class GlobalVar {
   }
 
  private:
+  [[noreturn]] void refuse_stale() const {
+    throw StaleReadError(
+        "memory '" + memory_.name() + "': rank " + std::to_string(memory_.rank().value()) +
+        " reads its copy of a GlobalVar of rank " + std::to_string(owner().value()) +
+        ", which has set it since: call " + "refresh() between the change and the read");
+  }
+
   GlobalMemory& memory_;
   const GlobalPtr<T> place_;
   sync::Mutex mutex_;

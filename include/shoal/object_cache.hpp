@@ -3,6 +3,7 @@
 
 #include <shoal/cache_policy.hpp>
 #include <shoal/detail/memory/cache_core.hpp>
+#include <shoal/detail/memory/compared.hpp>
 #include <shoal/error.hpp>
 #include <shoal/global_memory.hpp>
 #include <shoal/message.hpp>
@@ -32,8 +33,8 @@ using CacheRef = std::shared_ptr<const T>;
 /// The cache lines are objects: those made by GlobalMemory::create(), or values in the heap. The
 /// program keeps copies up to date, as in the paper: it changes objects in phases, and calls
 /// invalidate() between a change and the reads that must see it. If the memory checks accesses,
-/// each get() that finds a copy compares it with the object, and throws StaleReadError if they
-/// differ.
+/// each get() and lget() that finds a copy compares it with the object, and throws StaleReadError
+/// if they differ.
 ///
 /// An object of the calling rank is not copied: its reference is to the object itself, and valid as
 /// long as the object.
@@ -76,12 +77,14 @@ class ObjectCache {
     memory_.core().check_may_wait("rget() of a cache");
     return as_ref(core_.fetch(key_of(object)));
   }
-  /// Returns the copy of an object. **Blocks**: never. **Errors**: CacheMiss when there is none.
+  /// Returns the copy of an object. **Blocks**: never, except to compare it, as get() does; in a
+  /// handler a copy that is out of date fails the team instead. **Errors**: CacheMiss when there is
+  /// none.
   [[nodiscard]] CacheRef<T> lget(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
+    if (compares_) return find_and_compare(object);
     if (Copy copy = core_.find(key_of(object))) return as_ref(std::move(copy));
-    throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
-                    to_string(key_of(object)) + ": lget() fetches nothing, get() does");
+    refuse_miss(object);
   }
   /// Starts to fetch an object if there is no copy of it. **Blocks**: never. **Errors**: one that
   /// no other call takes fails the team.
@@ -165,22 +168,12 @@ class ObjectCache {
         {memory_.rank().value(), offset, sizeof(T), 0, 1}, memory::Access::cached);
     return reinterpret_cast<const T*>(place);
   }
-  // Whether bytes_of() is the same for the same values. Padding is no part of a value.
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_clear_padding)
-  static constexpr bool kClearsPadding = true;
-  static void clear_padding(T& object) { __builtin_clear_padding(&object); }
-#else
-  static constexpr bool kClearsPadding = false;
-  static void clear_padding(T& /*object*/) {}
-#endif
-#endif
-  static constexpr bool kComparable = !kRaw || kClearsPadding || std::is_arithmetic_v<T> ||
-                                      std::has_unique_object_representations_v<T>;
+  // Whether bytes_of() is the same for the same values.
+  static constexpr bool kComparable = !kRaw || memory::comparable_v<T>;
   static std::vector<std::byte> bytes_of(const T& object) {
     if constexpr (kRaw) {
       T copy = object;
-      clear_padding(copy);
+      memory::clear_padding(copy);
       return encoded(copy);
     } else {
       return encoded(object);
@@ -191,8 +184,25 @@ class ObjectCache {
   [[gnu::noinline]] CacheRef<T> fetch_or_compare(GlobalPtr<T> object) {
     memory_.core().check_may_wait("get() of a cache");
     memory::CacheCore::Found found = core_.get(key_of(object));
-    if (compares_ && found.hit) check_fresh(object, found);
+    if (compares_ && found.hit) refuse_stale(object, found, compare(object, found).get());
     return as_ref(std::move(found.copy));
+  }
+  /// lget() with checks on.
+  [[gnu::noinline]] CacheRef<T> find_and_compare(GlobalPtr<T> object) {
+    memory::CacheCore::Found found = core_.find_phased(key_of(object));
+    if (!found.hit) refuse_miss(object);
+    if (sched::in_handler()) {
+      const auto untaken = compare(object, found).then([this, object, found](const Compared& seen) {
+        refuse_stale(object, found, seen);
+      });
+    } else {
+      refuse_stale(object, found, compare(object, found).get());
+    }
+    return as_ref(std::move(found.copy));
+  }
+  [[noreturn]] void refuse_miss(GlobalPtr<T> object) const {
+    throw CacheMiss("cache '" + core_.name() + "': there is no copy of " +
+                    to_string(key_of(object)) + ": lget() fetches nothing, get() does");
   }
   void request(const CacheKey& key, const FetchRef& into) {
     if constexpr (kRaw) {
@@ -235,10 +245,14 @@ class ObjectCache {
     }
   }
 
-  /// Compares a copy that was found with its object, and parks the caller meanwhile.
-  void check_fresh(GlobalPtr<T> object, const memory::CacheCore::Found& found) {
-    const auto [same, writer] =
-        compare_.call(object.rank(), object.offset(), bytes_of(*as_ref(found.copy))).get();
+  /// Compares a copy that was found with its object.
+  [[nodiscard]] Future<Compared> compare(GlobalPtr<T> object,
+                                         const memory::CacheCore::Found& found) {
+    return compare_.call(object.rank(), object.offset(), bytes_of(*as_ref(found.copy)));
+  }
+  void refuse_stale(GlobalPtr<T> object, const memory::CacheCore::Found& found,
+                    const Compared& seen) const {
+    const auto [same, writer] = seen;
     if (same) return;
     throw StaleReadError(
         "cache '" + core_.name() + "': rank " + std::to_string(memory_.rank().value()) +

@@ -69,6 +69,12 @@ CacheCore::Found CacheCore::get(const CacheKey& key) {
   return {await(key, awaited), false, 0};
 }
 
+CacheCore::Found CacheCore::find_phased(const CacheKey& key) {
+  const sync::StoreReleaseLock lock(mutex_);
+  const Kept* const kept = fresh(key);
+  return kept != nullptr ? Found{kept->copy, true, kept->fetched_in} : Found();
+}
+
 Copy CacheCore::fetch(const CacheKey& key) {
   Awaited awaited;
   {

@@ -117,6 +117,8 @@ class CacheCore {
     if (kept == nullptr) return {};
     return kept->copy;
   }
+  /// The copy that is kept, with the phase of its fetch; no hit: there is none.
+  [[nodiscard]] Found find_phased(const CacheKey& key);
   /// Fetches the object whether there is a copy or not; parks the caller.
   [[nodiscard]] Copy fetch(const CacheKey& key);
   /// Starts to fetch the object if there is no copy of it.
