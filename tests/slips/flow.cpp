@@ -150,6 +150,14 @@ void one_tag_for_two(World& world) {
   flow.wait();
 }
 
+void value_too_large(World& world) {
+  Flow flow(world, "rows");
+  const auto x = flow.data(1L, {.owner = Rank(0), .name = "row"});
+  const Codelet scale("scale", [](long& row, int by) { row *= by; });
+  if (world.rank() == 1) flow.insert(scale, read_write(x), 5'000'000'000L);
+  flow.wait();
+}
+
 void tag_too_large(World& world) {
   Flow flow(world, "tags");
   (void)flow.data(1L, {.owner = Rank(0), .tag = 1UL << 50U, .name = "huge"});
@@ -305,6 +313,7 @@ int main(int argc, char** argv) {
                    {"datum_of_another_flow", datum_of_another_flow},
                    {"datum_given_twice", datum_given_twice},
                    {"one_tag_for_two", one_tag_for_two},
+                   {"value_too_large", value_too_large},
                    {"tag_too_large", tag_too_large},
                    {"owner_too_large", owner_too_large},
                    {"rank_too_large", rank_too_large},

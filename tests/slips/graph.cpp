@@ -3,6 +3,7 @@
 #include <shoal/shoal.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <span>
@@ -82,6 +83,25 @@ void priority_too_large(World& world) {
   set_functions(graph, 1);
   graph.set_priority([](int k) { return (1L << 40) + k; });
   if (world.rank() == 1) graph.fulfill(5);
+  world.wait();
+}
+
+void key_too_large(World& world) {
+  TaskGraph<int> graph(world, "ids");
+  set_functions(graph, 1);
+  if (world.rank() == 1) graph.fulfill((1L << 32) + 7);
+  world.wait();
+}
+
+void argument_too_large(World& world) {
+  const auto am = world.make_am([](int) {}, {.name = "size"});
+  if (world.rank() == 1) am.send(Rank(0), 5'000'000'000L);
+  world.wait();
+}
+
+int half(int size) { return size / 2; }
+void argument_of_call_too_large(World& world) {
+  if (world.rank() == 1) (void)world.call(Rank(0), shoal::am<half>, 5'000'000'000L).get();
   world.wait();
 }
 
@@ -196,6 +216,15 @@ void future_dropped(World& world) {
   if (world.rank() == 1) {
     const auto loaded =
         world.async([] { throw std::runtime_error("no such tile"); }, {.name = "load"});
+  }
+  world.wait();
+}
+
+std::vector<shoal::Future<int>> kept_futures;
+void future_kept(World& world) {  // beyond run()
+  if (world.rank() == 1) {
+    kept_futures.push_back(
+        world.async([]() -> int { throw std::runtime_error("no such tile"); }, {.name = "load"}));
   }
   world.wait();
 }
@@ -378,6 +407,18 @@ void poll_without_end(World& world) {
   world.wait();
 }
 
+void exit_in_main_function(World& world) {
+  if (world.rank() == 1) std::exit(0);  // NOLINT(concurrency-mt-unsafe): it is the slip
+  world.wait();
+}
+
+void exit_in_task(World& world) {
+  if (world.rank() == 1) {
+    world.spawn([] { std::exit(0); });  // NOLINT(concurrency-mt-unsafe): it is the slip
+  }
+  world.wait();
+}
+
 World* kept = nullptr;
 
 void world_after_run(World& world) { kept = &world; }
@@ -407,6 +448,9 @@ int main(int argc, char** argv) {
                    {"task_unset", task_unset},
                    {"worker_too_large", worker_too_large},
                    {"priority_too_large", priority_too_large},
+                   {"key_too_large", key_too_large},
+                   {"argument_too_large", argument_too_large},
+                   {"argument_of_call_too_large", argument_of_call_too_large},
                    {"slot_too_large", slot_too_large},
                    {"input_of_another_type", input_of_another_type},
                    {"input_sent_twice", input_sent_twice},
@@ -419,6 +463,7 @@ int main(int argc, char** argv) {
                    {"promise_never_kept", promise_never_kept},
                    {"promise_kept_twice", promise_kept_twice},
                    {"future_dropped", future_dropped},
+                   {"future_kept", future_kept},
                    {"promise_dropped", promise_dropped},
                    {"collectives_differ", collectives_differ},
                    {"collective_missing", collective_missing},
@@ -440,6 +485,8 @@ int main(int argc, char** argv) {
                    {"reset_too_early", reset_too_early},
                    {"locks_in_a_cycle", locks_in_a_cycle},
                    {"poll_without_end", poll_without_end},
+                   {"exit_in_main_function", exit_in_main_function},
+                   {"exit_in_task", exit_in_task},
                    {"world_after_run", world_after_run, use_world},
                    {"graph_after_run", graph_after_run, use_graph}});
 }

@@ -173,6 +173,46 @@ void memory_ends_early(World& world) {
   world.wait();
 }
 
+void stale_copy_at_hand(World& world) {
+  GlobalMemory memory(world, {.name = "states", .checks = kChecked});
+  shoal::ObjectCache<long> cache(memory, {}, "copies");
+  const auto p = memory.collective_allocate<long>(1);
+  world.barrier();
+  if (world.rank() == 0) (void)cache.get(p.on(Rank(1)));
+  world.barrier();
+  if (world.rank() == 1) memory.put(p.on(Rank(1)), 5).wait();
+  world.barrier();
+  if (world.rank() == 0) (void)cache.lget(p.on(Rank(1)));
+  world.barrier();
+}
+
+void stale_copy_in_handler(World& world) {
+  GlobalMemory memory(world, {.name = "states", .checks = kChecked});
+  shoal::ObjectCache<long> cache(memory, {}, "copies");
+  const auto p = memory.collective_allocate<long>(1);
+  const auto look = world.make_am([&](int) { (void)cache.lget(p.on(Rank(1))); }, {.name = "look"});
+  world.barrier();
+  if (world.rank() == 0) (void)cache.get(p.on(Rank(1)));
+  world.barrier();
+  if (world.rank() == 1) {
+    memory.put(p.on(Rank(1)), 5).wait();
+    look.send(Rank(0), 1);
+  }
+  world.wait();
+}
+
+void stale_variable(World& world) {
+  GlobalMemory memory(world, {.name = "clock", .checks = kChecked});
+  shoal::GlobalVar<double> step(memory, Rank(1));
+  world.barrier();
+  (void)step.get();
+  world.barrier();
+  if (world.rank() == 1) step.set(0.5);
+  world.barrier();
+  if (world.rank() == 0) (void)step.get();
+  world.barrier();
+}
+
 void stale_copy(World& world) {
   GlobalMemory memory(world, {.name = "states", .checks = kChecked});
   shoal::ObjectCache<long> cache(memory, {}, "copies");
@@ -355,6 +395,22 @@ void poll_without_end(World& world) {
 }
 
 std::unique_ptr<GlobalMemory> kept;
+std::unique_ptr<shoal::Mutex> kept_mutex;
+void lock_after_run(World& world) {
+  if (world.rank() != 0) return;
+  kept_mutex = std::make_unique<shoal::Mutex>(world, "ledger");
+  kept_mutex->lock();
+}
+void lock_late() { kept_mutex->lock(); }
+
+std::vector<shoal::Future<int>> kept_futures;
+void then_after_run(World& world) {
+  if (world.rank() == 0) kept_futures.push_back(world.async([] { return 7; }));
+}
+void go_on_late() {
+  (void)std::move(kept_futures.front()).then([](int x) { return x; }).get();
+}
+
 void after_run(World& world) {
   if (world.rank() == 0)
     kept = std::make_unique<GlobalMemory>(world, shoal::GlobalMemoryOptions{.name = "late"});
@@ -395,6 +451,9 @@ int main(int argc, char** argv) {
                    {"get_in_handler", get_in_handler},
                    {"memory_ends_early", memory_ends_early},
                    {"stale_copy", stale_copy},
+                   {"stale_copy_at_hand", stale_copy_at_hand},
+                   {"stale_copy_in_handler", stale_copy_in_handler},
+                   {"stale_variable", stale_variable},
                    {"cache_of_freed", cache_of_freed},
                    {"no_copy_here", no_copy_here},
                    {"variable_of_another_rank", variable_of_another_rank},
@@ -414,6 +473,8 @@ int main(int argc, char** argv) {
                    {"destructor_throws", destructor_throws},
                    {"misaligned", misaligned},
                    {"poll_without_end", poll_without_end},
+                   {"lock_after_run", lock_after_run, lock_late},
+                   {"then_after_run", then_after_run, go_on_late},
                    {"after_run", after_run, allocate_late},
                    {"read_after_run", read_after_run, read_late}});
 }

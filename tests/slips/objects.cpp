@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "slips.hpp"
 
@@ -243,6 +244,40 @@ void sync_throws(World& world) {
   account.fence();
 }
 
+class Counter : public DistributedObject<Counter> {
+ public:
+  explicit Counter(Team& team) : DistributedObject(team) {}
+  void set(int count) { count_ = count; }
+
+ private:
+  int count_ = 0;
+};
+
+void argument_too_large(World& world) {
+  Counter counter(world);
+  if (world.rank() == 1) counter.async<&Counter::set>(Rank(0), 5'000'000'000L);
+  counter.fence();
+}
+
+void argument_from_outside_too_large(World& world) {
+  Team first(world, {Rank(0)}, "first");
+  std::unique_ptr<Counter> counter;
+  shoal::Handle<Counter> handle;
+  if (first.is_member()) {
+    counter = std::make_unique<Counter>(first);
+    handle = counter->handle();
+  }
+  handle = world.broadcast(handle, Rank(0));
+  if (world.rank() == 1) handle.async<&Counter::set>(Rank(0), 5'000'000'000L);
+  world.wait();
+}
+
+void task_argument_too_large(World& world) {
+  shoal::Executor executor(world);
+  if (world.rank() == 1) executor.submit<[](int) {}>(5'000'000'000L);
+  executor.wait();
+}
+
 void element_too_large(World& world) {
   shoal::DistributedArray<int> array(world, 10);
   if (world.rank() == 1) array.set(10, 1);
@@ -340,6 +375,20 @@ void launched_error_dropped(World& world) {
   world.wait();
 }
 
+void async_after_its_team(World& world) {
+  shoal::Handle<Account> handle;
+  {
+    Team first(world, {Rank(0)}, "first");
+    std::unique_ptr<Account> account;
+    if (first.is_member()) {
+      account = std::make_unique<Account>(first);
+      handle = account->handle();
+    }
+  }
+  if (world.rank() == 0) handle.async<&Account::deposit>(Rank(0), 5);
+  world.wait();
+}
+
 void null_handle(World& world) {
   const shoal::Handle<Account> handle;
   if (world.rank() == 1) handle.async<&Account::deposit>(Rank(0), 5);
@@ -378,6 +427,14 @@ void after_run(World& world) {
 }
 void invoke_late() { kept.async<&Account::deposit>(Rank(1), 5); }
 
+std::vector<std::unique_ptr<Account>> kept_accounts(2);  // beyond run()
+void object_after_run(World& world) {
+  auto& account = kept_accounts[static_cast<std::size_t>(world.rank().value())];
+  account = std::make_unique<Account>(world);
+  account->fence();
+}
+void deposit_late() { kept_accounts[0]->async<&Account::deposit>(Rank(1), 5); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -404,6 +461,9 @@ int main(int argc, char** argv) {
                    {"called_on_no_rank", called_on_no_rank},
                    {"tunnel_to_no_rank", tunnel_to_no_rank},
                    {"sync_throws", sync_throws},
+                   {"argument_too_large", argument_too_large},
+                   {"argument_from_outside_too_large", argument_from_outside_too_large},
+                   {"task_argument_too_large", task_argument_too_large},
                    {"element_too_large", element_too_large},
                    {"range_too_large", range_too_large},
                    {"used_by_no_member", used_by_no_member},
@@ -418,8 +478,10 @@ int main(int argc, char** argv) {
                    {"team_task_throws", team_task_throws},
                    {"launched_error", launched_error},
                    {"launched_error_dropped", launched_error_dropped},
+                   {"async_after_its_team", async_after_its_team},
                    {"null_handle", null_handle},
                    {"representative_elsewhere", representative_elsewhere},
                    {"thread_in_simulation", thread_in_simulation},
+                   {"object_after_run", object_after_run, deposit_late},
                    {"after_run", after_run, invoke_late}});
 }

@@ -14,6 +14,8 @@ NO_WAIT_IN_HANDLER = ["on rank 1: a handler must not wait, wherever the target i
 STUCK = ["nothing runs any more, but tasks still wait:"]
 AFTER_RUN = ["is used after its run() has returned: each run has its own, which its main function "
              "is given, or makes and lets end"]
+EXITS = ["exit() was called inside shoal::run(), on rank 1: what the ranks had still to do is "
+         "lost. Throw an exception instead: run() then returns 1"]
 FORGOTTEN = ["call wait() of the world before it goes out of scope"]
 OF_TWO = " out of range: the world has ranks 0 to 1; choose one of these"
 SAME_COLLECTIVES = ["all members call the same operations in the same order, with values of one "
@@ -23,6 +25,8 @@ POLLS = ["polls for ever", "Wait by get() of a future, or by a lock, event or gr
          "what is missing"]
 UNTAKEN = ["; nobody has taken this error from its future: call get() or then(), or catch it where "
            "it is thrown"]
+NO_INT = (" does not fit into int: take a larger type there, or convert it where its upper bits "
+          "may go")
 STALLS = ["shoal: report of 2 ranks: nothing has happened",
           "the run is given up (--stall-abort)"]
 
@@ -52,6 +56,13 @@ GRAPH = {
     "priority_too_large": [
         "rank 1: the main function failed: graph 'paths': the function that set_priority() was "
         "given returned 1099511627781 for key 5: it must be between -2147483648 and 2147483647"],
+    "key_too_large": [
+        "rank 1: the main function failed: task graph 'ids': key on rank 1: 4294967303" + NO_INT],
+    "argument_too_large": [
+        "rank 1: the main function failed: message for 'size', on rank 1: 5000000000" + NO_INT],
+    "argument_of_call_too_large": [
+        "rank 1: the main function failed: message for 'call of half', on rank 1: 5000000000" +
+        NO_INT],
     "slot_too_large": [
         "rank 0: the main function failed: task graph 'sums': send() to slot 1: the function of "
         "set_task() takes 1 inputs behind the key, slots 0 to 0"],
@@ -79,6 +90,8 @@ GRAPH = {
         "rank 1: the main function failed: promise 'the norm' cannot be used so: it was fulfilled "
         "already"],
     "future_dropped": UNTAKEN + ["rank 1: load failed: no such tile"],
+    "future_kept": UNTAKEN + [
+        "rank 1: load failed: no such tile", "; its future was kept beyond run()"],
     "promise_dropped": [
         "rank 1: the main function failed: promise 'the shift' was destroyed before it was "
         "fulfilled"],
@@ -143,6 +156,9 @@ GRAPH = {
                                        "parked: 'poller' in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: in wait()",
                                                    "1 of 1 task not finished"],
+    "exit_in_main_function": EXITS,
+    "exit_in_task": EXITS,
+    "exit_in_main_function --sim": EXITS,
     "world_after_run": ["after run(): a World "] + AFTER_RUN,
     "graph_after_run": ["after run(): task graph 'late' "] + AFTER_RUN,
 }
@@ -285,6 +301,9 @@ FLOW = {
     "one_tag_for_two": [
         "the main function failed: flow 'tags': 'second' is registered with tag 5, which 'first' "
         "has already: each datum needs a tag of its own until it is unregistered"],
+    "value_too_large": [
+        "rank 1: the main function failed: flow 'rows': insert() of 'scale', on rank 1: 5000000000"
+        + NO_INT],
     "tag_too_large": [
         "the main function failed: flow 'tags': the tag 1125899906842624 of 'huge' is too large: "
         "at most 2^47 - 1"],
@@ -389,6 +408,15 @@ OBJECTS = {
     "sync_throws": [
         "rank 0: the main function failed: Account::overdraw of object 1 (Account) failed on rank "
         "1, called by rank 0: no money"],
+    "argument_too_large": [
+        "rank 1: the main function failed: message for '",
+        "::set', on rank 1: 5000000000" + NO_INT],
+    "argument_from_outside_too_large": [
+        "rank 1: the main function failed: invocation of ",
+        "::set, on rank 1: 5000000000" + NO_INT],
+    "task_argument_too_large": [
+        "rank 1: the main function failed: argument of a function for object 1 (shoal::Executor), "
+        "on rank 1: 5000000000" + NO_INT],
     "element_too_large": [
         "rank 1: the main function failed: object 1 (shoal::DistributedArray<int>), on rank 1: "
         "element 10 is out of range: there are elements 0 to 9; choose one of these"],
@@ -423,6 +451,9 @@ OBJECTS = {
     "launched_error": [
         "rank 0: the main function failed: launch_team() failed on rank 0, called by rank 0: rank "
         "1: the section of team 1 of rank 0 failed: no such tile"],
+    "async_after_its_team": [
+        "rank 0: the main function failed: Account::deposit, invoked by rank 0 of the world on "
+        "object 1: its team has ended: keep the object until all invocations have run"],
     "null_handle": [
         "rank 1: the main function failed: an empty handle was used: take handle() of an object "
         "first"],
@@ -436,6 +467,9 @@ OBJECTS = {
         "--sim"],
     "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: "],
+    "object_after_run": [
+        "after run(): a message for 'Account::deposit' is sent after its run() has returned: make "
+        "the handler anew in the main function of each run"],
     "after_run": ["after run(): a handle was made or used on a thread outside shoal's workers, or "
                   "after run() has returned: use it in a task or a main function, during the run"],
 }
@@ -494,6 +528,16 @@ MEMORY = {
         "rank 0: the main function failed: cache 'copies': rank 0 reads, in phase 0, its copy of "
         "rank 1 + 0x40 from phase 0, and the object there is newer; the last put or operation "
         "there was that of rank 1: call invalidate() between the change and the read"],
+    "stale_copy_at_hand": [
+        "rank 0: the main function failed: cache 'copies': rank 0 reads, in phase 0, its copy of "
+        "rank 1 + 0x40 from phase 0, and the object there is newer; the last put or operation "
+        "there was that of rank 1: call invalidate() between the change and the read"],
+    "stale_copy_in_handler": [
+        "cache 'copies': rank 0 reads, in phase 0, its copy of rank 1 + 0x40 from phase 0, and the "
+        "object there is newer"],
+    "stale_variable": [
+        "rank 0: the main function failed: memory 'clock': rank 0 reads its copy of a GlobalVar of "
+        "rank 1, which has set it since: call refresh() between the change and the read"],
     "cache_of_freed": FREED + [
         "rank 0: the main function failed: memory 'nodes': get of rank 1: 8 bytes at 0x40"],
     "no_copy_here": [
@@ -539,6 +583,8 @@ MEMORY = {
     "destructor_throws": ["rank 1: save failed: disk is full"],
     "poll_without_end --sim": POLLS + ["rank 1: main function: in yield()"],
     "poll_without_end --stall-abort 1s": STALLS + ["rank 1: main function: "],
+    "lock_after_run": ["after run(): lock() of mutex 'ledger' "] + AFTER_RUN,
+    "then_after_run": ["after run(): a future or a lock "] + AFTER_RUN,
     "after_run": ["after run(): memory 'late' "] + AFTER_RUN,
     "read_after_run": ["after run(): memory 'late' "] + AFTER_RUN,
 }

@@ -1120,6 +1120,68 @@ class Notes : public DistributedObject<Notes> {
   int counted = 0;
 };
 
+/// Methods that return views of what the representative has.
+class Shelf : public DistributedObject<Shelf> {
+ public:
+  explicit Shelf(Team& team) : DistributedObject(team) {}
+  [[nodiscard]] std::span<const int> numbers() const { return numbers_; }
+  [[nodiscard]] std::string_view label() const { return label_; }
+
+ private:
+  std::vector<int> numbers_{rank().value(), 7};
+  std::string label_ = "shelf " + std::to_string(rank().value());
+};
+
+TEST(Results, ThatAreViews_AreCopiedWithTheirElements) {
+  in_object_worlds(2, [](World& world) {
+    Shelf shelf(world);
+    const Rank other(1 - world.rank());
+    EXPECT_THAT(shelf.sync<&Shelf::numbers>(other), ElementsAre(other.value(), 7));
+    EXPECT_EQ(shelf.sync<&Shelf::label>(other), "shelf " + std::to_string(other.value()));
+    shelf.fence();
+  });
+}
+
+// Its answers cannot come over the team, which it makes only then.
+TEST(Results, AMemberThatHasNotMadeTheTeam_GetsThem) {
+  in_object_worlds(3, [](World& world) {
+    const std::vector<Rank> all{Rank(0), Rank(1), Rank(2)};
+    shoal::Promise<Handle<Shelf>> given(world, "a handle");
+    Future<Handle<Shelf>> handle = given.future();
+    const auto give = world.make_am([&](Handle<Shelf> shelf) { given.set_value(shelf); });
+    std::optional<Team> team;
+    std::optional<Shelf> shelf;
+    if (world.rank() == 1) {
+      const Handle<Shelf> there = handle.get();
+      EXPECT_EQ(there.sync<&Shelf::label>(Rank(2)), "shelf 2");
+      EXPECT_THROW(
+          static_cast<void>(
+              there.sync<[](Shelf&) -> int { throw std::runtime_error("no number"); }>(Rank(0))),
+          shoal::RemoteError);
+    }
+    team.emplace(world, all, "shelves");
+    shelf.emplace(*team);
+    if (world.rank() == 0) give.send(Rank(1), shelf->handle());
+    shelf->fence();
+    shelf.reset();
+    team.reset();
+    world.wait();
+  });
+}
+
+TEST(TryAsync, ByARankWhoseTeamHasEnded_IsIgnored) {
+  in_object_worlds(2, [](World& world) {
+    Handle<Shelf> handle;
+    {
+      Team first(world, {Rank(0)}, "first");
+      std::optional<Shelf> shelf;
+      if (first.is_member()) handle = shelf.emplace(first).handle();
+    }
+    if (world.rank() == 0) handle.try_async<&Shelf::numbers>(Rank(0));
+    world.wait();
+  });
+}
+
 TEST(Turns, OfInvocationsThatArriveTogether_KeepTheirArguments) {
   in_object_worlds(2, [](World& world) {
     constexpr int kCount = 40;  // more than a context may run before the next one

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -111,8 +112,9 @@ inline constexpr bool is_reference_wrapper_v = !std::is_same_v<std::unwrap_refer
 
 /// Addresses mean nothing on another rank, although most of these are trivially copyable.
 template <class T>
-inline constexpr bool is_address_v = std::is_pointer_v<T> || std::is_member_pointer_v<T> ||
-                                     std::is_null_pointer_v<T> || is_reference_wrapper_v<T>;
+inline constexpr bool is_address_v =
+    std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T> ||
+    is_reference_wrapper_v<T> || is_instance_v<T, std::initializer_list>;
 
 /// T is copied byte by byte. Looks through the standard wrappers, so that neither a pointer nor an
 /// element with a serialize() of its own slips through inside a trivially copyable array.
@@ -198,6 +200,10 @@ struct TravelCheck {
                 "shoal: a pointer to member cannot travel in a message: send an enum or an index");
   static_assert(!is_reference_wrapper_v<T>,
                 "shoal: a std::reference_wrapper cannot travel in a message: send the value");
+  static_assert(
+      !is_instance_v<T, std::initializer_list>,
+      "shoal: a std::initializer_list cannot travel in a message, it owns nothing: send a "
+      "std::vector");
   static_assert(!is_view_v<T>,
                 "shoal: a std::span or std::string_view cannot travel inside another value, it "
                 "owns nothing: store a std::vector or std::string, or make it an argument of its "

@@ -1,0 +1,7 @@
+// expect: shoal: a priority is an integer, and a floating-point number would lose its
+// lines: <= 12
+#include <shoal/object.hpp>
+
+void add(shoal::Executor& executor) {
+  executor.submit([] {}, 0.5);
+}
