@@ -85,7 +85,7 @@ Objects& Objects::of(messaging::Channel& channel) {
 }
 
 // The channel of a team outlives it, until no rank uses it.
-bool has_ended(const messaging::Channel& channel) {
+bool has_ended(messaging::Channel& channel) {
   return channel.team().id() != 0 && channel.services().find<Team>() == nullptr;
 }
 

@@ -215,7 +215,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
   Team& world = world_here("a handle");
   messaging::Channel& channel = world.scope();
   outside.origin = world.rank().value();
-  const messaging::Channel* const known = channel.messenger().find_channel(address.team);
+  messaging::Channel* const known = channel.messenger().find_channel(address.team);
   if (HeldOutside::of(channel).has_ended(address.team) || (known != nullptr && has_ended(*known)))
     return check_may_miss(outside);
   const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);

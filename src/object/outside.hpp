@@ -26,7 +26,7 @@ namespace shoal::object {
                                                        const messaging::Messenger& messenger);
 
 /// Whether the team of a channel has ended on this rank.
-[[nodiscard]] bool has_ended(const messaging::Channel& channel);
+[[nodiscard]] bool has_ended(messaging::Channel& channel);
 
 /// Text for reports: the method, the rank that invoked it, and the object.
 [[nodiscard]] std::string describe(const Outside& outside);
