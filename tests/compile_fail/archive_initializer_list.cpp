@@ -1,5 +1,5 @@
 // expect: shoal: a std::initializer_list cannot travel in a message
-// lines: <= 12
+// lines: <= 45
 #include <shoal/shoal.hpp>
 
 #include <initializer_list>

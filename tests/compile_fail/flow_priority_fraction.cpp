@@ -1,5 +1,5 @@
 // expect: shoal: a priority is an integer, and a floating-point number would lose its
-// lines: <= 12
+// lines: <= 20
 #include <shoal/shoal.hpp>
 
 void add(shoal::Flow& flow, shoal::Data<int> count) {

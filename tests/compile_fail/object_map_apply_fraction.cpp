@@ -1,5 +1,5 @@
 // expect: shoal: a floating-point argument would lose its fraction, the parameter is an integer
-// lines: <= 12
+// lines: <= 20
 #include <shoal/object.hpp>
 
 void add(shoal::DistributedMap<int, int>& map) {
