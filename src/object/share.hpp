@@ -249,7 +249,6 @@ class Caller final : public sched::TaskLocal {
     return context_there_;
   }
   [[nodiscard]] bool is_runner() const { return is_runner_; }
-  [[nodiscard]] bool has_turn() const { return has_turn_; }
   /// The task runs an invocation of this object.
   [[nodiscard]] bool runs(const Share& share, std::uint32_t number) const;
   /// The task is a runner, and has the turn.
@@ -267,6 +266,9 @@ class Caller final : public sched::TaskLocal {
 
   void parks() override;
   void goes_on() override;
+  void waits_for_room(bool begins) override {
+    if (has_turn_) shares_.front()->turn()->owner_waits_for_room(begins);
+  }
   [[nodiscard]] std::unique_ptr<sched::TaskLocal> for_submitted(
       const sched::Task& task) const override;
 

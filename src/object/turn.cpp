@@ -16,31 +16,19 @@ namespace shoal::object {
 
 namespace {
 
-/// Service of the world's channel. Tables of representatives may outlive it, and keep the turn.
-class TurnOfRank {
- public:
-  explicit TurnOfRank(messaging::Channel& world)
-      : backlog_(world.messenger().backlog()),
-        turn_(std::make_shared<Turn>(static_cast<TeamCore&>(world.scope()))) {
-    backlog_.set_sender_listener(turn_.get());
-  }
-  ~TurnOfRank() { backlog_.set_sender_listener(nullptr); }
-  TurnOfRank(const TurnOfRank&) = delete;
-  TurnOfRank& operator=(const TurnOfRank&) = delete;
-  [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
-
- private:
-  messaging::Backlog& backlog_;
-  const std::shared_ptr<Turn> turn_;
+/// Service of the world. Tables of representatives may outlive it, and keep the turn.
+struct TurnOfRank {
+  std::shared_ptr<Turn> turn;
 };
 
 }  // namespace
 
 std::shared_ptr<Turn> Turn::of(const messaging::Channel& channel) {
   messaging::Channel& world = channel.messenger().world();
-  return world.services()
-      .obtain<TurnOfRank>([&world] { return std::make_unique<TurnOfRank>(world); })
-      .turn();
+  const auto make = [&world] {
+    return std::make_unique<TurnOfRank>(TurnOfRank{std::make_shared<Turn>(world)});
+  };
+  return world.services().obtain<TurnOfRank>(make).turn;
 }
 
 Turn::Turn(TeamCore& world)
@@ -99,9 +87,7 @@ void Turn::remove(const Share& share) {
 }
 
 // It is the owner that waits, so no runner has taken invocations: all are in the shares' queues.
-void Turn::sender_waits(bool begins) {
-  const Caller* const caller = Caller::find();
-  if (caller == nullptr || !caller->has_turn()) return;
+void Turn::owner_waits_for_room(bool begins) {
   const sync::Lock lock(mutex_);
   owner_waits_for_room_ = begins;
   for (Share* const share : shares_) share->open_windows(begins);

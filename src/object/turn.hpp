@@ -11,8 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "team/unexpected_messages.hpp"
-
 namespace shoal::object {
 
 class Share;
@@ -23,7 +21,7 @@ class Share;
 /// kind in its order: so tasks that yield to each other keep no invocation from running.
 ///
 /// Invariant: while the turn is free, no task waits for it.
-class Turn final : public sched::Waitable, public messaging::WaitingSenderListener {
+class Turn final : public sched::Waitable {
  public:
   explicit Turn(TeamCore& world);
   ~Turn() = default;
@@ -47,9 +45,10 @@ class Turn final : public sched::Waitable, public messaging::WaitingSenderListen
   /// A share of the rank, until it is removed.
   void add(Share& share);
   void remove(const Share& share);
-  /// If the sender has the turn, it keeps it: meanwhile the windows of those whose invocations wait
-  /// on this rank are open, of all teams. They may be who that room depends on.
-  void sender_waits(bool begins) override;
+  /// The owner of the turn waits for room to send, and keeps the turn: meanwhile the windows of
+  /// those whose invocations wait on this rank are open, of all teams. They may be who that room
+  /// depends on.
+  void owner_waits_for_room(bool begins);
 
   // --- sched::Waitable: the wait of tasks
   bool enlist(sync::Waiter& waiter) override;

@@ -34,6 +34,7 @@ void TaskScope::leave_error(std::string task_name, std::exception_ptr error) noe
 std::optional<LeftError> TaskScope::left_error() const {
   if (left_.load(std::memory_order_acquire) == Left::nothing) return std::nullopt;
   const sync::Lock lock(failure_mutex_);
+  if (left_error_.error == nullptr) return std::nullopt;  // it was taken up
   return left_error_;
 }
 
@@ -42,7 +43,14 @@ bool TaskScope::begin_taking_error() {
   return left_.compare_exchange_strong(left, Left::taken, std::memory_order_acq_rel);
 }
 
+// The exception is destroyed before a wait() can return, and without the lock.
 void TaskScope::end_taking_error() {
+  LeftError taken;
+  {
+    const sync::Lock lock(failure_mutex_);
+    std::swap(taken, left_error_);
+  }
+  taken = {};
   outermost_.left_errors_.fetch_sub(1, std::memory_order_release);
 }
 

@@ -1,10 +1,6 @@
-#include "team/completion.hpp"
-#include "team/failure.hpp"
+#include "team/core_state.hpp"
 #include "team/messenger.hpp"
-#include "team/nested_teams.hpp"
-#include "team/reports.hpp"
 #include "team/unexpected_messages.hpp"
-#include "team/waiting.hpp"
 
 namespace shoal::term {
 
@@ -152,7 +148,6 @@ std::optional<Snapshot> take_snapshot(CoreState& scope) {
   if (now.created != now.finished + static_cast<std::uint64_t>(ignored)) return std::nullopt;
   // Read after the counts: what a task leaves before it counts as finished, or wakes.
   if (scope.team.left_errors() > 0 || !is_parked(scope)) return std::nullopt;
-  scope.team.await_parking_threads();
   // Read after the counts: a message that is processed in between is missing, never there twice.
   if (!scope.messenger().backlog().rests()) return std::nullopt;
   const std::uint64_t held = all_held(scope);
@@ -167,6 +162,7 @@ std::optional<Snapshot> take_snapshot(CoreState& scope) {
   // asked only after a change of one of these.
   result.counts.unsatisfied = scope.last_snapshot.counts.unsatisfied;
   if (result != scope.last_snapshot) {
+    scope.team.await_parking_threads();
     result.counts.unsatisfied = held + count_unsatisfied(scope);
     scope.last_snapshot = result;
   }

@@ -1,12 +1,8 @@
 // Control messages of scopes: their handlers, on the rank where they arrive.
 
-#include "team/completion.hpp"
-#include "team/failure.hpp"
+#include "team/core_state.hpp"
 #include "team/messenger.hpp"
-#include "team/nested_teams.hpp"
-#include "team/reports.hpp"
 #include "team/unexpected_messages.hpp"
-#include "team/waiting.hpp"
 
 #include <memory>
 #include <string>

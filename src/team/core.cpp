@@ -2,6 +2,7 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/team.hpp>
@@ -12,15 +13,10 @@
 #include <string>
 #include <utility>
 
-#include "team/completion.hpp"
 #include "team/core_state.hpp"
-#include "team/failure.hpp"
 #include "team/messenger.hpp"
-#include "team/nested_teams.hpp"
-#include "team/reports.hpp"
 #include "team/team_state.hpp"
 #include "team/unexpected_messages.hpp"
-#include "team/waiting.hpp"
 
 namespace shoal {
 
@@ -94,14 +90,18 @@ namespace {
 /// A sender that waits for room.
 class WaitingSender {
  public:
-  explicit WaitingSender(messaging::Backlog& backlog) : backlog_(backlog) {
-    backlog_.sender_waits(true);
-  }
-  ~WaitingSender() { backlog_.sender_waits(false); }
+  explicit WaitingSender(messaging::Backlog& backlog) : backlog_(backlog) { tell(true); }
+  ~WaitingSender() { tell(false); }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
 
  private:
+  void tell(bool begins) {
+    backlog_.sender_waits(begins);
+    if (const sched::Task* const task = sched::current_task(); task != nullptr)
+      task->tell_waits_for_room(begins);
+  }
+
   messaging::Backlog& backlog_;
   const sched::ParkedSenderMark mark_;
 };

@@ -3,27 +3,179 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/waiter.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/sources.hpp>
 
 #include "team/control_message.hpp"
 #include "team/detector.hpp"
-#include "team/failure_record.hpp"
-#include "team/member_wait.hpp"
-#include "team/outside_messages.hpp"
 #include "team/stuck_report.hpp"
+#include "team/team_state.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shoal::term {
 
 using Totals = sched::TaskScope::Totals;
+
+/// Counts of the messages of this scope into other teams, until they are acknowledged. Both counts
+/// only grow; while it sends, the sender is counted as a task or handler, so that a snapshot that
+/// sees its end sees its messages. **Caller**: any thread.
+class OutsideMessages {
+ public:
+  void count_sent() { sent_.fetch_add(1, std::memory_order_release); }
+  void count_acknowledged(std::uint64_t n) {
+    acknowledged_.fetch_add(n, std::memory_order_release);
+  }
+  [[nodiscard]] std::uint64_t acknowledged() const {
+    return acknowledged_.load(std::memory_order_acquire);
+  }
+  /// Read in this order: there are never fewer sent than acknowledged.
+  [[nodiscard]] std::uint64_t unacknowledged() const {
+    const std::uint64_t acknowledged = this->acknowledged();
+    return sent_.load(std::memory_order_acquire) - acknowledged;
+  }
+  /// Adds the counts of a nested scope that has ended: all of its messages are acknowledged.
+  void take_over(const OutsideMessages& ended) {
+    const std::uint64_t acknowledged = ended.acknowledged();
+    sent_.fetch_add(acknowledged, std::memory_order_release);
+    count_acknowledged(acknowledged);
+  }
+
+ private:
+  std::atomic<std::uint64_t> sent_{0};
+  std::atomic<std::uint64_t> acknowledged_{0};
+};
+
+/// The first failure known on this rank, replaced by the one that the root of the team chose; and
+/// the text of a stuck world. Guarded by the lock of the scope.
+class FailureRecord {
+ public:
+  [[nodiscard]] bool exists() const { return error_.has_value(); }
+  [[nodiscard]] const std::optional<TaskError>& error() const { return error_; }
+  /// Records the first failure; returns false if there was one, which was sent on already.
+  bool record(TaskError error) {
+    if (error_.has_value()) return false;
+    error_.emplace(std::move(error));
+    return true;
+  }
+  /// Records the failure that the root has chosen; returns false if it was known.
+  bool replace_by_root(TaskError error) {
+    if (std::exchange(from_root_, true)) return false;
+    error_.emplace(std::move(error));
+    return true;
+  }
+  [[nodiscard]] bool is_from_root() const { return from_root_; }
+  void set_from_root() { from_root_ = true; }
+
+  /// Records that the world is stuck. `late`: reported as a failure, once the parked tasks have
+  /// ended.
+  void set_stuck(std::string text, bool late) {
+    stuck_text_ = std::move(text);
+    stuck_told_late_ = stuck_told_late_ || late;
+  }
+  [[nodiscard]] const std::string& stuck_text() const { return stuck_text_; }
+  [[nodiscard]] bool is_stuck_told_late() const { return stuck_told_late_; }
+
+  /// Returns the error that the member throws for the failure, from now on another one if this was
+  /// that of a stuck world.
+  [[nodiscard]] std::exception_ptr take() {
+    if (!stuck_told_late_) return std::make_exception_ptr(TaskError(*error_));
+    std::exception_ptr stuck = std::make_exception_ptr(StuckError(stuck_text_));
+    set_told();
+    return stuck;
+  }
+  /// Records that the member throws the failure.
+  void set_told() { stuck_told_late_ = false; }
+
+ private:
+  std::optional<TaskError> error_;
+  bool from_root_ = false;
+  std::string stuck_text_;
+  bool stuck_told_late_ = false;  // the failure is that one
+};
+
+/// How a wait in an operation of all members ended.
+enum class Outcome { running, done, failed, stuck };
+
+/// State of the member's wait in an operation of all members: wait(), or a collective. Guarded by
+/// the lock of the scope.
+class MemberWait {
+ public:
+  /// `looks_parked`: written under the lock; a hint outside.
+  explicit MemberWait(std::atomic<bool>& looks_parked) : parked_(looks_parked) {}
+
+  void begin(sync::Waiter& waiter, const Standing& what, bool final, std::uint64_t now_ns) {
+    waiter_ = &waiter;
+    standing_ = what;
+    final_ = final;
+    since_ns_ = now_ns;
+    outcome_ = Outcome::running;
+    ++park_count_;
+  }
+  /// Marks the waiter as parked, unless it was removed since begin(). Only after this may detection
+  /// count the member as parked.
+  void settle() { set_parked(waiter_ != nullptr); }
+  /// Removes the waiter, which continues by itself; returns false if it was removed before.
+  bool withdraw(const sync::Waiter& waiter) {
+    if (waiter_ != &waiter) return false;
+    waiter_ = nullptr;
+    set_parked(released_);
+    return true;
+  }
+  /// Removes the waiter and returns it. It counts as running from now on, before it runs again.
+  sync::Waiter& take(Outcome outcome) {
+    set_parked(released_);
+    outcome_ = outcome;
+    return *std::exchange(waiter_, nullptr);
+  }
+  /// Ends a wait before settle(), as its operation was over before.
+  void set_done() { outcome_ = Outcome::done; }
+  /// Records that the member has left the team.
+  void release() {
+    released_ = true;
+    ++park_count_;
+    set_parked(true);
+  }
+
+  /// Returns whether the member waits in an operation, or has left. The waits of a main function
+  /// for something else are in the counts, see TaskScope::is_main_parked().
+  [[nodiscard]] bool is_parked() const {
+    return parked_.load(std::memory_order_relaxed);  // written under the lock, which is held
+  }
+  [[nodiscard]] bool is_released() const { return released_; }
+  [[nodiscard]] bool stands() const { return waiter_ != nullptr; }
+  [[nodiscard]] bool stands(const sync::Waiter& waiter) const { return waiter_ == &waiter; }
+  /// Returns whether the member waits for the end of the scope.
+  [[nodiscard]] bool stands_finally() const { return waiter_ != nullptr && final_; }
+  /// Returns the operation of the last wait, and the time when it began.
+  [[nodiscard]] const Standing& standing() const { return standing_; }
+  [[nodiscard]] std::uint64_t since_ns() const { return since_ns_; }
+  [[nodiscard]] Outcome outcome() const { return outcome_; }
+  [[nodiscard]] std::uint64_t park_count() const { return park_count_; }
+
+ private:
+  void set_parked(bool parked) { parked_.store(parked, std::memory_order_release); }
+
+  std::atomic<bool>& parked_;
+  sync::Waiter* waiter_ = nullptr;
+  Standing standing_;
+  bool final_ = false;
+  bool released_ = false;
+  std::uint64_t since_ns_ = 0;
+  std::uint64_t park_count_ = 0;
+  Outcome outcome_ = Outcome::running;
+};
 
 /// Scopes of all teams of one rank. Its lock guards the lists of nested scopes of all of them.
 struct TeamDirectory {
@@ -112,5 +264,154 @@ struct CoreState {
   std::atomic<bool> abandoned{false};  // the outer scope has failed, and completed
   std::unique_ptr<Team> handle SHOAL_GUARDED_BY(mutex);  // of one that was released without end()
 };
+
+// --- nested teams
+
+/// Returns the scopes nested directly in this one.
+[[nodiscard]] std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& scope);
+/// Returns the nested scope at this index, or nullptr: for loops that may miss one while others
+/// end.
+[[nodiscard]] std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index);
+/// Returns the owner of a nested scope, which has not ended.
+[[nodiscard]] std::shared_ptr<CoreState> owner_of(const CoreState& scope);
+/// Returns the scope of a team of this rank, or nullptr.
+[[nodiscard]] std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team);
+/// Returns the scope of a team of this rank; if there is none, returns nullptr and keeps `control`
+/// for it.
+[[nodiscard]] std::shared_ptr<CoreState> find_or_keep(
+    CoreState& world, std::uint64_t team, FunctionRef<TeamDirectory::EarlyControl()> control);
+/// Enters a scope in the directory, where it is found from now on, if no control messages for it
+/// have arrived before; else returns these.
+[[nodiscard]] std::vector<TeamDirectory::EarlyControl> enter_directory(
+    const std::shared_ptr<CoreState>& scope);
+/// Returns whether the scope has ended, and nothing on this rank refers to it.
+[[nodiscard]] bool has_ended(const CoreState& scope);
+/// Removes a scope that has ended from its outer one.
+void sweep(const std::shared_ptr<CoreState>& ended);
+
+// --- completion
+
+/// Returns the counts of this scope and of all scopes nested in it.
+[[nodiscard]] Totals all_totals(const CoreState& scope);
+/// Returns whether every task of the scope on this rank has ended.
+[[nodiscard]] bool is_at_rest_here(const CoreState& scope);
+/// Returns the number of messages of the scope, and of nested ones, that wait for their handlers.
+[[nodiscard]] std::uint64_t all_held(const CoreState& scope);
+/// Returns the number of things of the scope that wait, without messages that wait for their
+/// handlers.
+[[nodiscard]] std::uint64_t count_unsatisfied(const CoreState& scope) SHOAL_REQUIRES(scope.mutex);
+/// Returns whether the member of the scope, or of one nested in it, waits in an operation of that
+/// scope.
+[[nodiscard]] bool is_parked(const CoreState& scope) SHOAL_REQUIRES(scope.mutex);
+/// Returns the counts of this rank, if it is idle now.
+[[nodiscard]] std::optional<Snapshot> take_snapshot(CoreState& scope) SHOAL_REQUIRES(scope.mutex);
+
+/// Makes the services that the scope provides for its detector.
+[[nodiscard]] std::unique_ptr<DetectorHost> make_detector_host(CoreState& scope);
+/// Called when the rank may have become idle; returns whether the detector has sent a message.
+bool poll_detector(CoreState& scope);
+/// Called when a worker of the rank has run out of work; returns whether it gave rise to something.
+bool poll_idle(CoreState& world);
+/// Polls the detectors of all nested scopes; returns whether one of them has sent a message. Wakes
+/// the members of nested scopes, and removes the scopes that have ended.
+bool poll_nested(CoreState& scope);
+/// Called when nothing runs any more. `unsatisfied`: number of things that still wait.
+void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final)
+    SHOAL_REQUIRES(scope.mutex);
+
+// --- waits
+
+/// Waits in an operation of all members of a team, and throws its outcome.
+void meet(CoreState& scope, const Standing& what, FunctionRef<bool()> is_over);
+/// Waits until all members have called it and nothing of the team is left, or the outer scope has
+/// failed.
+void stand_until_ended(CoreState& scope);
+/// Waits, in a task outside a scope that has failed, until none of the scope's tasks is left on
+/// this rank.
+void drain(CoreState& scope);
+/// Starts to handle messages of the scope.
+void open_scope(CoreState& scope);
+
+// --- the main function, the member of the world
+
+/// Parks the main function in the operation `what` of all ranks. `start` runs once it is parked,
+/// and may unpark it.
+[[nodiscard]] Outcome stand(CoreState& world, const Standing& what, bool final,
+                            FunctionRef<void()> start);
+/// Waits until the main functions of all ranks have ended, see TeamCore::wait_for_end().
+void wait_for_end(CoreState& world);
+
+/// Fails the world, unless it has failed, and returns when nothing of it is left on any rank. `why`
+/// is the reason of the wait in reports. **Caller**: the main function.
+void end_all(CoreState& world, FunctionRef<std::string()> text, const char* why);
+
+// --- cancellation
+
+/// Removes the member from the operation in which it waits, if any.
+void finish_park(CoreState& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex);
+/// Wakes the member that finish_park() has removed. Called without the lock.
+void wake_waiter(CoreState& scope);
+/// Wakes the tasks in drain(), if everything has ended.
+void wake_draining(CoreState& scope);
+
+// --- objects that end while tasks may still use them
+
+/// `source` ends: fails the scope, or the world, if tasks may still use it. See TeamCore::remove().
+void end_use(CoreState& scope, const Unsatisfied& source) noexcept;
+
+// --- failure
+
+/// Calls `step`; if it throws std::bad_alloc, frees the reserve and calls it again. If that throws
+/// std::bad_alloc, too, the process ends.
+void insist(CoreState& scope, FunctionRef<void()> step);
+
+/// Fails the scope, unless it has failed.
+void fail_with(CoreState& scope, std::string_view task_name, FunctionRef<std::string()> text);
+/// Fails the scope because an outer scope has failed.
+void fail_from_outside(CoreState& scope, const TaskError& error);
+[[nodiscard]] std::optional<TaskError> failure_of(CoreState& scope);
+/// Takes up the errors that tasks have left in this scope and in nested ones: fails these scopes.
+/// Returns whether there were some.
+bool take_errors(CoreState& scope);
+/// Fails the promises of a scope that has failed, see TeamCore::give_up_promises().
+void give_up_promises(CoreState& scope);
+/// Fails the outer scope, unless the failure was thrown on a member. Called when no member waits
+/// for the team any more.
+void pass_failure_outwards(CoreState& scope);
+
+// Control messages. Failures go up the tree to the root, which sends them down to all ranks.
+void on_failure_up(CoreState& scope, Rank origin, const std::string& task_name,
+                   const std::string& text);
+void on_failure_down(CoreState& scope, Rank origin, const std::string& task_name,
+                     const std::string& text);
+/// Called because messages of this team wait on `asking`, a rank of the world where the team does
+/// not exist.
+void on_ask(CoreState& scope, Rank asking);
+
+/// Throws the failure, and records that it was thrown on this member.
+[[noreturn]] void throw_failure(CoreState& scope);
+/// Throws a StuckError with the list of waiting things.
+[[noreturn]] void throw_stuck(CoreState& scope);
+/// Throws the outcome of the member's wait, if it is an error.
+void throw_outcome(CoreState& scope, Outcome outcome);
+/// Returns the failure, if it was not thrown on this member; else nullptr.
+[[nodiscard]] std::exception_ptr tell_of_failure(CoreState& scope);
+
+// --- reports
+
+/// Begins the report of this rank's subtree: nothing runs any more, and something waits.
+void begin_stuck_report(CoreState& world) SHOAL_REQUIRES(world.mutex);
+/// Adds the part of a rank. The last part completes the report of the subtree.
+void add_stuck_part(CoreState& world, StuckPart part) SHOAL_REQUIRES(world.mutex);
+/// Called when the world is stuck. `tasks_parked`: tasks are parked on some rank.
+void on_verdict(CoreState& world, const std::string& text, bool tasks_parked)
+    SHOAL_REQUIRES(world.mutex);
+
+// --- state and waiting tasks
+
+[[nodiscard]] ScopeState state_of(const CoreState& scope);
+/// Returns lines about what a stuck world waits for on this rank.
+[[nodiscard]] std::vector<std::string> describe_stuck(const CoreState& scope)
+    SHOAL_REQUIRES(scope.mutex);
 
 }  // namespace shoal::term

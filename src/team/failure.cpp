@@ -1,9 +1,7 @@
-#include "team/failure.hpp"
 
 #include <shoal/future.hpp>
+#include "team/core_state.hpp"
 #include "team/messenger.hpp"
-
-#include "team/nested_teams.hpp"
 
 #include <new>
 #include <utility>

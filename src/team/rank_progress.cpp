@@ -4,9 +4,7 @@
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sync/pause.hpp"
-#include "team/completion.hpp"
 #include "team/core_state.hpp"
-#include "team/failure.hpp"
 
 #include <exception>
 #include <utility>

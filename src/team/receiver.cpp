@@ -3,14 +3,19 @@
 #include <shoal/detail/net/message_id.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/trace/probes.hpp>
+#include <shoal/error.hpp>
 #include <shoal/large_message.hpp>
+#include <shoal/message.hpp>
 
 #include <fmt/format.h>
+
+#include <exception>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "team/control_message.hpp"
-#include "team/mismatch.hpp"
 #include "team/multicast_wire.hpp"
 
 namespace shoal::messaging {
@@ -27,6 +32,35 @@ namespace {
 
 [[gnu::noinline]] void fail(const Reception& reception) {
   reception.channel->fail(reception.handler->name, sched::caught_exception());
+}
+
+// --- messages that meet another handler than the one that their sender made
+
+/// On the rank that has sent the message. `there`: the handler that it met.
+void name_both(const MessageContext& context, std::uint32_t index, const std::string& there) {
+  Channel& channel = context.channel();
+  const std::string text = fmt::format(
+      "a message of rank {} met another handler on rank {}: number {} of the team is {} on rank "
+      "{}, and {} on rank {}; all ranks of a team make their active messages, task graphs, flows, "
+      "events and memories in the same order, at the same places in the source and with the same "
+      "names",
+      channel.messenger().rank().value(), context.world_source().value(), index,
+      channel.handlers().describe(index), channel.messenger().rank().value(), there,
+      context.world_source().value());
+  channel.fail("a message", std::make_exception_ptr(CheckError(text)));
+}
+
+/// Fails the team because a message from a member was sent for its handler `index`, and that of
+/// this rank has another signature. The text names both handlers: the sender knows its own, and a
+/// message asks it. **Caller**: the progress context.
+void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
+  using Question = StaticFunction<&name_both, Delivery::inlined>;
+  const std::string here = channel.handlers().describe(index);
+  const std::vector<std::byte> bytes = encoded(index, here);
+  const Route route{Question::handler.index() | channel.flag_bits() | kOwnOrderBit,
+                    Question::handler.signature(), sender};
+  net::Link& link = channel.messenger().link_to(channel.to_world(sender), net::Lane::normal);
+  channel.append_bytes(link, channel.header_of(route, bytes.size()), bytes);
 }
 
 // The handler does not exist, or is another one than the sender's.

@@ -1,4 +1,3 @@
-#include "team/reports.hpp"
 
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/team/sources.hpp>
@@ -8,11 +7,9 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "team/completion.hpp"
+#include "team/core_state.hpp"
 #include "team/messenger.hpp"
-#include "team/nested_teams.hpp"
 #include "team/unexpected_messages.hpp"
-#include "team/waiting.hpp"
 
 namespace shoal::term {
 

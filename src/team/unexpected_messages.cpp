@@ -318,12 +318,6 @@ bool Backlog::can_handle(const net::Run& run) const {
   return channel->handlers().is_open(run.handler & kIndexMask);
 }
 
-void Backlog::sender_waits(bool begins) {
-  early_.open_windows(begins ? 1 : -1);
-  WaitingSenderListener* const listener = sender_listener_.load(std::memory_order_acquire);
-  if (listener != nullptr) listener->sender_waits(begins);
-}
-
 bool Backlog::rests() {
   return ask_names() && early_.disown_all([this] { return wants_retry(); });
 }

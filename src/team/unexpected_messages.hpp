@@ -146,16 +146,6 @@ class EarlyMessages {
   std::atomic<std::uint64_t> count_{0};
 };
 
-/// Keeps messages that a task of its rank is to run, and with them the windows of their senders.
-class WaitingSenderListener {
- public:
-  /// A sender of this rank begins to wait for room, or ends that (false). On its stack.
-  virtual void sender_waits(bool begins) = 0;
-
- protected:
-  ~WaitingSenderListener() = default;
-};
-
 /// Decides which messages wait, for how long, and which are dropped. Messages of a stream keep
 /// their order: the first one that waits holds back those behind it.
 class Backlog {
@@ -195,11 +185,7 @@ class Backlog {
   [[nodiscard]] bool empty() const { return early_.empty(); }
   /// A sender of this rank begins to wait for room, or ends that (false). Meanwhile the windows of
   /// those whose messages wait here are open: they may be who that room depends on.
-  void sender_waits(bool begins);
-  /// Called in sender_waits(); nullptr: none.
-  void set_sender_listener(WaitingSenderListener* listener) {
-    sender_listener_.store(listener, std::memory_order_release);
-  }
+  void sender_waits(bool begins) { early_.open_windows(begins ? 1 : -1); }
   /// Called before a snapshot of counts. False: messages that wait are about to be tried again
   /// (they are then neither processed nor stuck), or the names of the handlers that they wait for
   /// have yet to come from their senders, which are asked. The senders' windows open: nothing here
@@ -230,8 +216,6 @@ class Backlog {
 
   const ChannelTable& channels_;
   const PacketReader& reader_;
-  // release of its maker, acquire of senders
-  std::atomic<WaitingSenderListener*> sender_listener_{nullptr};
   EarlyMessages early_;
   mutable sync::Mutex names_mutex_;  // taken before that of early_
   std::map<Absent, std::string> names_ SHOAL_GUARDED_BY(names_mutex_);  // "": asked for

@@ -9,11 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "team/completion.hpp"
-#include "team/failure.hpp"
+#include "team/core_state.hpp"
 #include "team/messenger.hpp"
-#include "team/nested_teams.hpp"
-#include "team/waiting.hpp"
 
 namespace shoal::term {
 

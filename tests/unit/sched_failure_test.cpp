@@ -5,6 +5,7 @@
 #include <shoal/shoal.hpp>
 #include <shoal/sleep.hpp>
 #include <shoal/sync.hpp>
+#include <shoal/task_group.hpp>
 
 #include "support/turn_world.hpp"
 #include "support/wait_world.hpp"
@@ -98,6 +99,34 @@ TEST(Failure, MainFunctionInGetOfATaskThatIsDropped_HearsOfItWhenAllTasksHaveEnd
 TEST(Failure, MainFunctionInGetOfATaskThatIsCancelled_HearsOfItWhenAllTasksHaveEnded) {
   expect_late_news(
       [](World& world, Future<int>& future) { world.async([&future] { future.wait(); }).get(); });
+}
+
+// The error is left to the team, and another worker takes it.
+TEST(Failure, OfAGroupWhoseTaskGoesOn_CancelsTheWaitsOfOthers) {
+  std::atomic<bool> cancelled{false};
+  const std::string text = text_of<TaskError>(1, 2, [&](World& world) {
+    std::atomic<bool> waits{false};
+    Promise<int> never("never");
+    auto future = never.future();
+    world.spawn([&] {
+      waits = true;
+      try {
+        future.wait();
+      } catch (const CancelledError&) {
+        cancelled = true;
+      }
+    });
+    world.spawn([&] {
+      while (!waits) shoal::yield();
+      {
+        shoal::TaskGroup group("the group");
+        group.spawn([] { throw std::runtime_error("the failure"); });
+      }
+      while (!cancelled) std::this_thread::yield();
+    });
+    world.wait();
+  });
+  EXPECT_THAT(text, HasSubstr("the failure"));
 }
 
 TEST(Failure, TasksInAllKindsOfWaits_EndWithTheirVariables) {

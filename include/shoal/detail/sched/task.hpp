@@ -35,6 +35,9 @@ class TaskLocal {
   virtual void parks() {}
   /// Called on the task's stack when it continues. May wait itself. Must not throw.
   virtual void goes_on() {}
+  /// Called on the task's stack before it waits for room to send a message, and after that (false).
+  /// Must not throw, nor wait.
+  virtual void waits_for_room(bool /*begins*/) {}
   /// The local that a task which its task submits is to have; nullptr: none. Called on the task's
   /// stack.
   [[nodiscard]] virtual std::unique_ptr<TaskLocal> for_submitted(const Task& /*task*/) const {
@@ -120,6 +123,10 @@ class Task : public sync::Pooled, public TaskPlacement {
   void tell_goes_on() const {
     for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) one->goes_on();
   }
+  void tell_waits_for_room(bool begins) const {
+    for (TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get())
+      one->waits_for_room(begins);
+  }
   /// It submits `task`. **Caller**: the task.
   void tell_submits(Task& task) const {
     if (local_ != nullptr) [[unlikely]]
@@ -186,7 +193,7 @@ class TaskScope {
   /// Leaves the error of a task, by which the scope fails, unless it has failed. Before the task
   /// counts as finished; see Scheduler::leave_error().
   void leave_error(std::string task_name, std::exception_ptr error) noexcept;
-  /// Returns the error that was left, if there was one.
+  /// Returns the error that was left, until it is taken up.
   [[nodiscard]] std::optional<LeftError> left_error() const;
   /// Returns whether the caller is to take up the error that was left: true for one caller, which
   /// then calls end_taking_error().

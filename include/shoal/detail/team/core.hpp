@@ -91,7 +91,7 @@ class TeamCore final : public sched::TaskScope {
   }
   /// "the world", or "team 'x'".
   [[nodiscard]] std::string describe() const;
-  // Names of 0.1, in files that follow: all are this object.
+  // Parts of earlier versions, in files that have yet to follow: all are this object.
   [[nodiscard]] TeamCore& channel() { return *this; }
   [[nodiscard]] TeamCore& scope() { return *this; }
   [[nodiscard]] const TeamCore& scope() const { return *this; }

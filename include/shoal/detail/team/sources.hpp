@@ -33,7 +33,7 @@ class Unsatisfied {
   /// more, so that the caller fails them. A lock of a scope is held.
   virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
   /// It ends: messages for it are errors from now on, and none of its handlers runs on return; see
-  /// Channel::close_handlers(). Called first as it ends, by Scope::remove().
+  /// TeamCore::close_handlers(). Called first as it ends, by TeamCore::remove().
   virtual void close_handlers() {}
   /// It was used since at_rest() was last called, so tasks may use it. Asked as it ends.
   [[nodiscard]] virtual bool is_in_use() const { return false; }
