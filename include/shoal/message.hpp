@@ -140,7 +140,8 @@ class ActiveMessage {
   /// bytes in flight to `target` exceed the window, and now and then for a moment to let handlers
   /// run; a thread of the program sleeps; handlers never wait. **Errors**: CheckError when `target`
   /// is not a rank.
-  /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet.
+  /// **Ordering**: see the class. **Cost**: one copy of the arguments into a packet; of 16 KiB or
+  /// more, none of those that are moved or Immutable.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
     const messaging::Route route{handler_, signature_, target};
