@@ -70,8 +70,7 @@ struct FutureAccess {
   /// Moves the state out of a future.
   template <class T>
   static ValueRef<T> detach(Future<T>& future) {
-    static_cast<void>(future.state());
-    return std::move(future.state_);
+    return ValueRef<T>(future.detach());
   }
 };
 
@@ -126,12 +125,12 @@ class [[nodiscard]] Future {
 
   /// Has no value to come.
   Future() = default;
-  Future(Future&& other) noexcept = default;
+  Future(Future&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   /// Gives up the value that it replaces.
   Future& operator=(Future&& other) noexcept {
     if (this != &other) {
       release();
-      state_ = std::move(other.state_);
+      state_ = std::exchange(other.state_, nullptr);
     }
     return *this;
   }
@@ -195,9 +194,9 @@ class [[nodiscard]] Future {
 
   /// Returns the shared state, for code that is built on futures. **Errors**: CheckError without a
   /// value to come.
-  [[nodiscard]] const sched::ValueRef<T>& shared_state() const {
-    static_cast<void>(state());
-    return state_;
+  [[nodiscard]] sched::ValueRef<T> shared_state() const {
+    add_reference(static_cast<sched::Completion*>(&state()));
+    return sched::ValueRef<T>(state_);
   }
 
  private:
@@ -205,23 +204,29 @@ class [[nodiscard]] Future {
   friend class sched::CompletionOf<T>;
   friend struct sched::FutureAccess;
   using State = sched::CompletionOf<T>;
-  explicit Future(sched::ValueRef<T> state) : state_(std::move(state)) {}
+  /// Takes over a reference that was counted already.
+  explicit Future(State* state) : state_(state) {}
   State& state() const {
     if (state_ == nullptr) sched::refuse_future("it has no value to come, or it was taken already");
     return *state_;
   }
   [[nodiscard]] sched::Completion* completion() const { return &state(); }
   void release() noexcept {
-    if (State* const left = state_.detach()) remove_future(left);
+    if (state_ != nullptr) remove_future(static_cast<sched::Completion*>(state_));
+  }
+  /// Moves the state out, with its reference.
+  State* detach() {
+    static_cast<void>(state());
+    return std::exchange(state_, nullptr);
   }
   /// Takes the value, which is there, or throws the exception.
   T take() {
-    const sched::ValueRef<T> state = std::move(state_);
+    const sched::ValueRef<T> state(std::exchange(state_, nullptr));
     state->rethrow_error();
     if constexpr (!std::is_void_v<T>) return std::move(*state->value);
   }
 
-  sched::ValueRef<T> state_;
+  State* state_ = nullptr;  // with a reference
 };
 
 /// The sending end of a value that is still to come: any thread or task fulfils it, once. Movable.
@@ -262,9 +267,9 @@ class Promise {
   [[nodiscard]] Future<T> future() {
     check(!future_taken_ && state_ != nullptr, "its future was taken already");
     future_taken_ = true;
-    if (fulfilled_) return Future<T>(std::move(state_));
+    if (fulfilled_) return Future<T>(state_.detach());
     state_->add_second();
-    return Future<T>(sched::ValueRef<T>(state_.get()));
+    return Future<T>(state_.get());
   }
 
   /// Fulfils the promise: waiters continue. **Caller**: any thread, task or handler; a thread of
@@ -472,7 +477,7 @@ auto run_after(Source source, F f, std::string name) {
 template <class T>
 Future<T> CompletionOf<T>::make_future() {
   add_reference(static_cast<Completion*>(this));
-  return Future<T>(ValueRef<T>(this));
+  return Future<T>(this);
 }
 
 }  // namespace sched

@@ -96,7 +96,7 @@ class [[nodiscard]] Futures {
     std::vector<Future<T>>& futures;
     ~GivesUpErrors() {
       for (Future<T>& one : futures) {
-        if (one.valid()) one.shared_state()->give_up_error();
+        if (one.valid()) sched::FutureAccess::completion(one)->give_up_error();
       }
     }
   };
@@ -119,7 +119,7 @@ class [[nodiscard]] Futures {
   // The error of all is that of each, however often it is taken.
   T take_from_whole(std::size_t n) {
     whole_.wait();
-    const auto& state = whole_.shared_state();
+    const auto state = whole_.shared_state();
     state->rethrow_error();
     if (taken_[n]) sched::refuse_future("the result of this rank was taken already");
     taken_[n] = true;

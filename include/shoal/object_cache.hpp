@@ -222,7 +222,7 @@ class ObjectCache {
   }
   /// Keeps the object when it comes.
   void keep_later(const Future<T>& object, const FetchRef& into) {
-    const sched::ValueRef<T>& state = object.shared_state();
+    const sched::ValueRef<T> state = object.shared_state();
     auto keep = [this, into, state] {
       if (const std::exception_ptr error = state->take_error(); error != nullptr) {
         return core_.failed(into, refusal(error));

@@ -331,18 +331,21 @@ void Remote::follow(Pending& pending) {
 
 void Remote::quiet() {
   sync::Ref<PendingValue<void>> before;
+  const auto token = [](const sync::Ref<PendingValue<void>>& puts) -> const Pending* {
+    return puts.get();  // that of the race detector, as in run_apart()
+  };
   {
     const sync::Lock lock(mutex_);
     before = puts_;
     puts_ = sync::Ref(new PendingValue<void>(scope_.scheduler()));
     puts_->add();  // a later quiet() waits for these, too
     before->then(sync::Ref<Pending>(puts_));
-    sync::pass_on(before.get(), puts_.get());
+    sync::pass_on(token(before), token(puts_));
   }
   Future<void> complete = before->future();
   before->end_one();
   complete.get();
-  sync::observe(before.get());
+  sync::observe(token(before));
 }
 
 GlobalMemoryStatistics Remote::statistics() const {

@@ -30,7 +30,7 @@ class AsyncTask : public Task {
   /// Once, before it is submitted.
   [[nodiscard]] Future<Result> future() {
     Future<Result> future = promise_.future();
-    future.shared_state()->set_task(*this);
+    FutureAccess::completion(future)->set_task(*this);
     return future;
   }
   void run() override {
