@@ -229,7 +229,9 @@ Blocked blocked_before(const Model& model, const Message& message) {
   const bool is_within = one != nullptr && !one->is_handler && one->end > arrived;
   if (is_within) return {};  // taken in the midst of a task: it looks
   if (one != nullptr && one->end > arrived && one != here.data()) --one;  // its own handler
-  if (one == nullptr || arrived - one->end > kNextToNs || one->end <= message.sent) return {};
+  if (one == nullptr || one->end <= message.sent) return {};
+  const std::int64_t next_to_ns = std::max(kNextToNs, (one->end - one->begin) / 10);
+  if (arrived - one->end > next_to_ns) return {};
   Blocked found{std::max(one->begin, message.sent), *one};
   for (; one != here.data() && one->begin > message.sent; --one) {
     const Stretch& before = *(one - 1);

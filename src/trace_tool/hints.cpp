@@ -233,33 +233,17 @@ class Advisor {
   void insertion() {
     constexpr double kMuch = 0.1;
     if (has_hint("short-tasks")) return;
-    std::map<std::pair<int, NameId>, std::int64_t> waits;  // by rank, and name of the maker
-    for (std::uint32_t track = 0; track < model_.usage.size(); ++track) {
-      if (!is_worker(model_, track)) continue;
-      std::int64_t free_since = 0;
-      for (const Stretch& stretch : model_.busy[track]) {
-        if (!stretch.is_handler) {
-          const Segment& next = model_.segments[stretch.index];
-          const std::int64_t ns = insertion_wait(model_, free_since, next);
-          const std::uint32_t maker = model_.tasks[next.task].maker;
-          if (ns > 0) {
-            waits[{model_.rank_of(track), model_.tasks[maker].name}] +=
-                std::min(ns, stretch.begin - free_since);
-          }
-        }
-        free_since = stretch.end;
+    for (const auto& [rank, load] : analysis_.loads) {
+      for (const auto& [maker, ns] : load.insertion) {
+        const double share = number(ns) / (duration() * load.workers);
+        if (share < kMuch) continue;
+        add_timed(
+            "slow-insertion", share,
+            fmt::format("'{}' of rank {} makes tasks more slowly than the workers run them: "
+                        "they wait for the next one for {} of their time. Do less between two "
+                        "tasks, let several tasks make the others, or let each do more",
+                        model_.input().name(maker), rank, share_text(share, 1)));
       }
-    }
-    for (const auto& [key, ns] : waits) {
-      const auto load = analysis_.loads.find(key.first);
-      if (load == analysis_.loads.end()) continue;
-      const double share = number(ns) / (duration() * load->second.workers);
-      if (share < kMuch) continue;
-      add_timed("slow-insertion", share,
-                fmt::format("'{}' of rank {} makes tasks more slowly than the workers run them: "
-                            "they wait for the next one for {} of their time. Do less between two "
-                            "tasks, let several tasks make the others, or let each do more",
-                            model_.input().name(key.second), key.first, share_text(share, 1)));
     }
   }
 

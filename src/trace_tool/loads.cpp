@@ -18,6 +18,7 @@ class Sweep {
     add_workers();
     add_tasks();
     add_parks();
+    add_makings();
     std::stable_sort(changes_.begin(), changes_.end(),
                      [](const Change& a, const Change& b) { return a.time < b.time; });
   }
@@ -39,7 +40,7 @@ class Sweep {
   }
 
  private:
-  enum class What : std::uint8_t { idle, ready, bound, lock };
+  enum class What : std::uint8_t { idle, ready, bound, lock, making };
   struct Change {
     std::int64_t time = 0;
     int rank = 0;
@@ -52,6 +53,7 @@ class Sweep {
     int ready = 0;
     std::map<std::uint32_t, int> bound;
     std::map<std::uint32_t, int> locks;
+    std::map<std::uint32_t, int> makings;
     std::set<std::uint32_t> idle_workers;
     std::int64_t since = 0;  // the last change
     std::int64_t all_idle_then = 0;
@@ -101,6 +103,15 @@ class Sweep {
     }
   }
 
+  void add_makings() {
+    constexpr std::uint32_t kMany = 20;
+    for (const Making& making : model_.makings) {
+      const int rank = model_.rank_of(making.track);
+      if (making.count < kMany || !ranks_.contains(rank)) continue;
+      add(making.begin, making.end, rank, What::making, model_.tasks[making.task].name);
+    }
+  }
+
   void go_to(std::int64_t time) {
     all_idle_ += (time - now_) * idle_;
     now_ = time;
@@ -130,6 +141,9 @@ class Sweep {
       case What::lock:
         state.locks[change.key] += change.by;
         break;
+      case What::making:
+        state.makings[change.key] += change.by;
+        break;
     }
   }
 
@@ -151,6 +165,9 @@ class Sweep {
     }
     for (const auto& [lock, count] : state.locks) {
       if (count > 0) load.locks[lock] += ns * std::min(state.idle, count);
+    }
+    for (const auto& [maker, count] : state.makings) {
+      if (count > 0 && waiting == 0) load.insertion[maker] += ns * state.idle;
     }
     // No worker of its own is among those that are idle.
     if (waiting > 0 && state.idle == 0) load.others_idle += all_idle_ - state.all_idle_then;

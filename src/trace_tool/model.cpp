@@ -218,9 +218,15 @@ void Model::add_task(const Event& event, Now& now) {
         Task& maker = tasks[now.segment_task];
         task.maker = now.segment_task;
         const bool goes_on = maker.made++ > 0 && maker.makes_in == maker.last_segment;
-        if (!goes_on) maker.makes_since = time;
+        if (!goes_on) {
+          maker.making = static_cast<std::uint32_t>(makings.size());
+          makings.push_back({now.segment_task, event.track(), time, time, 0});
+        }
         maker.makes_in = maker.last_segment;
-        task.maker_since = maker.makes_since;
+        Making& making = makings[maker.making];
+        making.end = time;
+        ++making.count;
+        task.maker_since = making.begin;
       }
       if (now.created_at != kNever) creations.push_back(time - now.created_at);
       now.created_at = time;

@@ -40,8 +40,8 @@ struct Task {
   std::uint32_t maker = kNone;         // task that made it
   std::uint32_t made = 0;              // tasks that it has made
   std::int64_t maker_since = kNever;   // when that made the first one since it went on
-  std::int64_t makes_since = kNever;   // likewise, of those that it makes now
-  std::uint32_t makes_in = kNone;      // its segment before the one in which it makes them
+  std::uint32_t makes_in = kNone;      // its segment before the one in which it makes tasks
+  std::uint32_t making = kNone;        // of them, the entry of Model::makings
   int bound_to = -1;                   // the only worker that may run it; -1: any, or not recorded
   std::uint32_t last_segment = kNone;  // of its segments
   std::int64_t woken = kNever;         // while events are read: since it was parked
@@ -112,6 +112,15 @@ struct Mark {
   NameId name = 0;
 };
 
+/// A task made others, one after the other, without standing still.
+struct Making {
+  std::uint32_t task = 0;
+  std::uint32_t track = 0;
+  std::int64_t begin = 0;  // the first of them
+  std::int64_t end = 0;    // the last of them
+  std::uint32_t count = 0;
+};
+
 /// How a track spent its time. Nanoseconds; their sum is the duration of the run.
 struct Usage {
   std::int64_t tasks = 0;
@@ -144,6 +153,7 @@ class Model {
   std::vector<Sample> samples;
   std::vector<Mark> marks;
   std::vector<Park> parks;
+  std::vector<Making> makings;
   std::vector<std::vector<Stretch>> busy;  // by track, in the order of time, apart
   // Times between two creations in a row, one after the other on a track: the cost of each.
   std::vector<std::int64_t> creations;
