@@ -211,7 +211,7 @@ TEST(RemotePromises, FulfilledWithAnotherType_FailTheWorldWithAClearText) {
       auto future = promise.future();
       const auto published = world.publish(std::move(promise));
       const auto message = world.make_am([&world](const RemotePromise<int>& remote) {
-        world.fulfill(RemotePromise<double>{remote.rank, remote.number}, 1.5);
+        world.fulfill(RemotePromise<double>{remote.rank, remote.in_world, remote.number}, 1.5);
       });
       if (world.rank() == world.size() - 1) message.send(Rank(0), published);
       world.wait();

@@ -1,10 +1,10 @@
 #pragma once
 // Arguments of functions that are called where an element, an entry or an executor's task is.
 
-#include <shoal/detail/team/send.hpp>
 #include <shoal/detail/base/number.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/object/receive.hpp>
+#include <shoal/detail/team/send.hpp>
 
 #include <cstddef>
 #include <type_traits>
