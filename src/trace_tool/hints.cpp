@@ -354,6 +354,7 @@ class Advisor {
   /// A quantity of the tasks of a name on the ranks: that of the usual rank.
   static double usual_of(const NameStatistics& name, std::int64_t NameStatistics::OnRank::*part) {
     std::vector<std::int64_t> all;
+    all.reserve(name.by_rank.size());
     for (const auto& [rank, here] : name.by_rank) all.push_back(here.*part);
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
     std::nth_element(all.begin(), middle, all.end());

@@ -184,19 +184,21 @@ TEST(Untaken, OfAnInnerTeamsWait_IsNotLost) {
       "inner");
 }
 
-TEST(Untaken, OnAThreadOfTheProgram_IsWritten) {
+TEST(Untaken, OfAFutureThatOutlivesTheRun_FailsTheRun) {
   std::optional<Future<void>> kept;
-  EXPECT_EQ(run_world(1, 1,
-                      [&](World& world) {
-                        kept = world.async(fail, {.name = "pick"});
-                        kept->wait();
-                      }),
-            0);
   const auto said = said_by([&] {
+    return run_world(1, 1, [&](World& world) {
+      kept = world.async(fail, {.name = "pick"});
+      kept->wait();
+    });
+  });
+  EXPECT_EQ(said.code, 1);
+  EXPECT_THAT(said.text, ::testing::HasSubstr("pick failed: bad apple; nobody has taken"));
+  const auto later = said_by([&] {
     kept.reset();
     return 0;
   });
-  EXPECT_THAT(said.text, ::testing::HasSubstr("shoal: error: pick failed: bad apple; nobody"));
+  EXPECT_EQ(later.text, "");
 }
 
 // --- errors that somebody has taken, or that nobody has to take
