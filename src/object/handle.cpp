@@ -13,10 +13,10 @@ namespace shoal::object {
 Objects& objects_for(const Address& address, const char* what) {
   Objects* const objects = Objects::find(address.team, what);
   if (objects == nullptr) {
-    throw CheckError(
-        fmt::format("{} of object {} was used on rank {} of the world, which is not a member of "
-                    "the object's team: invoke methods by the handle, or use it on a member",
-                    what, address.number, sched::current_scheduler(what).rank().value()));
+    throw CheckError(fmt::format(
+        "{} of object {} was used on rank {} of the world, which is not a member of "
+        "the object's team: invoke methods by the handle, or use it on a member",
+        what, address.number, sched::current_scheduler(what, sched::kUseInTask).rank().value()));
   }
   return *objects;
 }
@@ -61,17 +61,19 @@ void refuse_number(const Place& place, detail::TextValue number, std::string_vie
   const std::string object = place.objects != nullptr
                                  ? place.objects->name_of(place.address.number)
                                  : fmt::format("object {}", place.address.number);
-  detail::refuse_number(fmt::format("argument of a function for {}, on rank {}", object,
-                                    sched::current_scheduler("a handle").rank().value()),
-                        number, type);
+  detail::refuse_number(
+      fmt::format("argument of a function for {}, on rank {}", object,
+                  sched::current_scheduler("a handle", sched::kUseInTask).rank().value()),
+      number, type);
 }
 
 void refuse_number(const messaging::StaticHandler& handler, detail::TextValue number,
                    std::string_view type) {
-  detail::refuse_number(fmt::format("invocation of {}, on rank {}",
-                                    messaging::static_handlers()[handler.index()].name,
-                                    sched::current_scheduler("a handle").rank().value()),
-                        number, type);
+  detail::refuse_number(
+      fmt::format("invocation of {}, on rank {}",
+                  messaging::static_handlers()[handler.index()].name,
+                  sched::current_scheduler("a handle", sched::kUseInTask).rank().value()),
+      number, type);
 }
 
 void fence(Objects& objects) {

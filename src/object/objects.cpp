@@ -90,7 +90,8 @@ bool has_ended(messaging::Channel& channel) {
 }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
-  const auto& scope = static_cast<const TeamCore&>(sched::current_scheduler(what).scope());
+  const auto& scope =
+      static_cast<const TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
   messaging::Channel* const channel =
       team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
   if (channel == nullptr || has_ended(*channel)) return nullptr;

@@ -163,7 +163,7 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
 }  // namespace
 
 Team& world_here(const char* what) {
-  auto& scope = static_cast<TeamCore&>(sched::current_scheduler(what).scope());
+  auto& scope = static_cast<TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
   return scope.services().get<Team>();
 }
 

@@ -281,7 +281,7 @@ class ReadArchive {
   }
 
   /// The next `size_bytes` bytes, if they are a block with memory of its own: the caller owns that
-  /// now, and frees it by ::operator delete. Else nullptr, and nothing is read.
+  /// now, and frees it by `operator delete`. Else nullptr, and nothing is read.
   [[nodiscard]] std::byte* adopt(std::size_t size_bytes, std::size_t alignment) {
     return is_owner_ ? adopt_block(size_bytes, alignment) : nullptr;
   }

@@ -58,6 +58,7 @@ class Hold {
 
 }  // namespace term
 
+/// @cond internals
 /// Identity of a team that is made.
 struct TeamIdentity {
   std::uint64_t id = 0;            // 0: the world
@@ -341,6 +342,7 @@ class TeamCore final : public sched::TaskScope {
   messaging::Services services_;
   const std::unique_ptr<term::CoreState> state_;
 };
+/// @endcond
 
 /// Returns the core of a team, to which what is made on the team refers. **Errors**: CheckError for
 /// a rank that is no member.
