@@ -121,7 +121,6 @@ class ObjectCache {
     RawFetch(ObjectCache& cache, FetchRef fetch)
         : CompletionOf<void>(cache.scheduler()),
           Pending(static_cast<sched::Completion&>(*this)),
-          cache_(cache),
           fetch_(std::move(fetch)),
           object(new Place) {}
 
@@ -138,12 +137,12 @@ class ObjectCache {
     };
     void finish(std::exception_ptr error) override {
       if (error != nullptr) {
-        cache_.core_.failed(fetch_, std::move(error));
+        memory::CacheCore::failed(fetch_, std::move(error));
       } else {
-        cache_.core_.arrived(fetch_, std::shared_ptr<const T>(object, &object->value), sizeof(T));
+        memory::CacheCore::arrived(fetch_, std::shared_ptr<const T>(object, &object->value),
+                                   sizeof(T));
       }
     }
-    ObjectCache& cache_;
     const FetchRef fetch_;
 
    public:
@@ -223,12 +222,13 @@ class ObjectCache {
   /// Keeps the object when it comes.
   void keep_later(const Future<T>& object, const FetchRef& into) {
     const sched::ValueRef<T> state = object.shared_state();
-    auto keep = [this, into, state] {
+    auto keep = [into, state] {
       if (const std::exception_ptr error = state->take_error(); error != nullptr) {
-        return core_.failed(into, refusal(error));
+        return memory::CacheCore::failed(into, refusal(error));
       }
       const std::size_t size_bytes = encoded_size<T>(*state->value);
-      core_.arrived(into, std::make_shared<const T>(std::move(*state->value)), size_bytes);
+      memory::CacheCore::arrived(into, std::make_shared<const T>(std::move(*state->value)),
+                                 size_bytes);
     };
     // In the scope of the memory: tasks of others may wait for the copy, too.
     sched::submit_after(

@@ -17,14 +17,15 @@ CacheCore::CacheCore(sched::Scheduler& scheduler, std::string name,
       policy_(std::move(policy)),
       notes_use_(policy_->notes_use()),
       fetch_(std::move(fetch)) {}
-CacheCore::~CacheCore() = default;
+// Its fetches may be answered, or broken off with their memory, later.
+CacheCore::~CacheCore() { self_->store(nullptr, std::memory_order_release); }
 
 void CacheCore::note_use(const CacheKey& key) { policy_->on_use(key); }
 
 CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   ++statistics_.fetches;
   auto fetch = std::make_shared<Fetching>(
-      Fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_});
+      Fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_, self_});
   fetch->result = fetch->promise.future().shared_state();
   if (FetchRef* const older = current_.find(key)) {
     *older = fetch;
@@ -127,30 +128,33 @@ bool CacheCore::forget_current(const FetchRef& fetch) {
   return true;
 }
 
+bool CacheCore::end(const FetchRef& fetch, const Copy* copy, std::size_t size_bytes) {
+  const sync::StoreReleaseLock lock(mutex_);
+  if (std::exchange(fetch->ended, true)) return false;
+  if (!forget_current(fetch) || copy == nullptr || !policy_->keeps()) return true;
+  const CacheKey& key = fetch->key;
+  remove(key);
+  kept_.insert(key, Kept{*copy, size_bytes, fetch->begun_in});
+  statistics_.bytes += size_bytes;
+  ++statistics_.copies;
+  policy_->on_insert(key, size_bytes);
+  evict();
+  return true;
+}
+
 void CacheCore::arrived(const FetchRef& fetch, Copy copy, std::size_t size_bytes) {
-  {
-    const sync::StoreReleaseLock lock(mutex_);
-    if (std::exchange(fetch->ended, true)) return;
-    if (forget_current(fetch) && policy_->keeps()) {
-      const CacheKey& key = fetch->key;
-      remove(key);
-      kept_.insert(key, Kept{copy, size_bytes, fetch->begun_in});
-      statistics_.bytes += size_bytes;
-      ++statistics_.copies;
-      policy_->on_insert(key, size_bytes);
-      evict();
-    }
+  // acquire pairs with the release in the destructor
+  CacheCore* const cache = fetch->cache->load(std::memory_order_acquire);
+  if (cache != nullptr && cache->end(fetch, &copy, size_bytes)) {
+    fetch->promise.set_value(std::move(copy));
   }
-  fetch->promise.set_value(std::move(copy));
 }
 
 void CacheCore::failed(const FetchRef& fetch, std::exception_ptr error) {
-  {
-    const sync::StoreReleaseLock lock(mutex_);
-    if (std::exchange(fetch->ended, true)) return;
-    forget_current(fetch);
+  CacheCore* const cache = fetch->cache->load(std::memory_order_acquire);
+  if (cache != nullptr && cache->end(fetch, nullptr, 0)) {
+    fetch->promise.set_exception(std::move(error));
   }
-  fetch->promise.set_exception(std::move(error));
 }
 
 void CacheCore::invalidate(const CacheKey& key) {

@@ -8,6 +8,7 @@
 #include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/future.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -89,8 +90,9 @@ class CacheCore {
     CacheKey key;
     Promise<Copy> promise;
     sched::ValueRef<Copy> result;
-    std::uint64_t begun_in = 0;  // phase
-    bool ended = false;          // under the lock of the cache
+    std::uint64_t begun_in = 0;                            // phase
+    std::shared_ptr<const std::atomic<CacheCore*>> cache;  // holds nullptr when that has ended
+    bool ended = false;                                    // under the lock of the cache
   };
   using FetchRef = std::shared_ptr<Fetching>;
   /// Asks for the object; arrived() or failed() follows.
@@ -131,8 +133,9 @@ class CacheCore {
 
   // --- ends of fetches
   // Only the first one of a fetch counts.
-  void arrived(const FetchRef& fetch, Copy copy, std::size_t size_bytes);
-  void failed(const FetchRef& fetch, std::exception_ptr error);
+  /// Ends a fetch; without effect when its cache has ended.
+  static void arrived(const FetchRef& fetch, Copy copy, std::size_t size_bytes);
+  static void failed(const FetchRef& fetch, std::exception_ptr error);
 
  private:
   struct Awaited {
@@ -162,6 +165,8 @@ class CacheCore {
   void evict() SHOAL_REQUIRES(mutex_);
   /// A fetch has ended; false: it is not the one that a get() may wait for.
   bool forget_current(const FetchRef& fetch) SHOAL_REQUIRES(mutex_);
+  /// Keeps the copy of a fetch; nullptr: it has failed. Returns false if it had ended before.
+  bool end(const FetchRef& fetch, const Copy* copy, std::size_t size_bytes);
   /// Sends the request of a fetch that the caller begins.
   void send(const CacheKey& key, const Awaited& awaited);
   [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
@@ -172,6 +177,8 @@ class CacheCore {
   const std::unique_ptr<AnyPolicy> policy_;
   const bool notes_use_;
   const Fetch fetch_;
+  const std::shared_ptr<std::atomic<CacheCore*>> self_ =
+      std::make_shared<std::atomic<CacheCore*>>(this);
   mutable sync::StoreReleaseMutex mutex_;
   FlatMap<CacheKey, Kept, AddressHash> kept_ SHOAL_GUARDED_BY(mutex_);
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
