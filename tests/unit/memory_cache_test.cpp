@@ -70,6 +70,19 @@ void invalidate_while_fetched(World& world) {
   world.wait();
 }
 
+// The answer finds no cache.
+void end_while_fetching(World& world) {
+  GlobalMemory memory(world, {.name = "m", .checks = GlobalMemoryOptions::Checks::off});
+  const auto step = memory.collective_allocate<double>();
+  *memory.local(step) = 0.5;
+  world.barrier();
+  {
+    ObjectCache<double> cache(memory);
+    if (world.rank() == 0) cache.prefetch(step.on(Rank(1)));
+  }
+  world.wait();
+}
+
 void on_three_ranks(void (*function)(World& world)) {
   for (std::uint64_t seed = 0; seed < sized_on_one_thread(300, 60); ++seed) {
     SCOPED_TRACE(seed);
@@ -89,6 +102,8 @@ TEST(GlobalVar, RefreshedWhileItIsFetched_IsFetchedAgain) { on_three_ranks(refre
 TEST(ObjectCache, InvalidatedWhileItFetches_FetchesAgain) {
   on_three_ranks(invalidate_while_fetched);
 }
+
+TEST(ObjectCache, EndsWhileItFetches_LeavesTheAnswerAlone) { on_three_ranks(end_while_fetching); }
 
 struct Block {
   std::array<std::uint64_t, 1U << 16U> words;
