@@ -181,7 +181,7 @@ std::shared_ptr<Team> Team::make_launched(Team& parent, const Invitation& invita
 }
 
 std::string Team::describe_not_ended() const {
-  const std::string team = scope().describe();
+  const std::string team = parts_.scope->describe();  // it is in the list of a core
   const std::string& object = launched_->invitation.object;
   if (object.empty()) {
     const sync::Lock lock(launched_->mutex);
