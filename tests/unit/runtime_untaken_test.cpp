@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -162,7 +163,16 @@ TEST(Untaken, OfATaskOfATeam_FailsThatTeam) {
   expect_named(
       [](World& world) {
         Team team(world, {Rank(0), Rank(1)}, "pair");
-        if (team.rank() == 1) const auto dropped = team.async(fail, {.name = "pick"});
+        std::atomic<bool> is_dropped = false;  // before the task fails, whose team it is then
+        if (team.rank() == 1) {
+          const auto dropped = team.async(
+              [&is_dropped] {
+                while (!is_dropped) shoal::yield();
+                fail();
+              },
+              {.name = "pick"});
+        }
+        is_dropped = true;
         EXPECT_THROW(team.wait(), shoal::TaskError);
         world.wait();
         throw std::runtime_error("the world goes on");

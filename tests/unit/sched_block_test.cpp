@@ -176,6 +176,15 @@ void throw_and_stand(Parking& parking, int number, int depth) {
   }
 }
 
+// One that leaves its task would make the scope drop the others.
+void throw_and_catch(int number) {
+  try {
+    throw Numbered(number);
+  } catch (const Numbered&) {
+    EXPECT_NE(std::current_exception(), nullptr);
+  }
+}
+
 TEST(Block, InCatchBlocks_WhileOthersThrow_KeepsEachTasksExceptions) {
   constexpr int kTasks = 50;
   constexpr int kDepth = 3;
@@ -186,13 +195,13 @@ TEST(Block, InCatchBlocks_WhileOthersThrow_KeepsEachTasksExceptions) {
       throw_and_stand(parking, 100 * i, kDepth);
       EXPECT_EQ(std::current_exception(), nullptr);
     });
-    run.submit([i] { throw Numbered(i); });
+    run.submit([i] { throw_and_catch(i); });
   }
   constexpr int kStops = kTasks * (kDepth + 1) * 2;
   for (int woken = 0; woken < kStops;) {
     parking.await(woken + 1);
     for (Waiter* waiter : parking.take()) {
-      run.submit([] { throw Numbered(-1); });
+      run.submit([] { throw_and_catch(-1); });
       waiter->wake();
       ++woken;
     }
