@@ -144,7 +144,7 @@ function(shoal_join_now)
   endforeach()
 endfunction()
 
-# What the layers are compiled with, and shoal::shoal is linked with.
+# Libraries of others that the layers are compiled with, and shoal::shoal is linked with.
 set(SHOAL_NEEDS fmt::fmt Threads::Threads Boost::context PkgConfig::SHOAL_HWLOC
                 PkgConfig::SHOAL_XXHASH)
 

@@ -235,7 +235,7 @@ class Transfer {
   friend struct sched::FutureAccess;
 
   [[nodiscard]] sched::Completion* completion() const { return pending_.get(); }
-  /// What its requests publish to the race detector.
+  /// Address that its requests publish to the race detector.
   [[nodiscard]] const memory::Pending* token() const { return pending_.get(); }
   static FutureStatus complete_status() {
     sched::check_may_wait("wait_for() of a Transfer");

@@ -30,7 +30,7 @@ class Advisor {
       lost_events();
       return std::move(hints_);
     }
-    // What is missing would be taken for idleness, and for imbalance.
+    // Missing events would be taken for idleness, and for imbalance.
     if (!model_.has_losses()) {
       short_tasks();
       placement();

@@ -51,7 +51,7 @@ class Input {
   [[nodiscard]] const std::string& damage() const { return damage_; }
   /// Bits of the categories that were recorded; 0: the trace does not say.
   [[nodiscard]] std::uint32_t categories() const;
-  /// What the trace lacks by its tables, in sentences; empty: nothing.
+  /// Sentences on parts that the trace lacks by its tables; empty: it has all.
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether parts or events are missing that were recorded, or were to be.
   [[nodiscard]] bool has_losses() const;

@@ -17,7 +17,7 @@ struct Waiting {
   int worker = -1;  // that the tasks are bound to
 };
 
-/// What a rank's idle workers could not do. Nanoseconds of workers.
+/// Load of a rank's workers, and reasons why they were idle. Nanoseconds of workers.
 struct RankLoad {
   int workers = 0;
   std::int64_t busy = 0;

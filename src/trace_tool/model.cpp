@@ -419,7 +419,7 @@ void Model::add_other(const Event& event, Now& now) {
   }
 }
 
-// Those of a thread are sums since its start: the first one is where the recording begins.
+// Figures of a thread are sums since its start: the first one is where the recording begins.
 void Model::add_counter(const Event& event) {
   const double value = std::bit_cast<double>(event.value);
   if (event.kind() != Kind::thread_counter) {

@@ -175,7 +175,7 @@ class Model {
   [[nodiscard]] bool is_main(const Task& task) const { return name_of(task) == kMainName; }
   /// Returns whether events of the category were recorded.
   [[nodiscard]] bool has(Category category) const;
-  /// What the trace lacks, in sentences; empty: it is whole.
+  /// Sentences on parts that the trace lacks; empty: it is whole.
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether events may be missing among those of the recorded categories.
   [[nodiscard]] bool has_losses() const;

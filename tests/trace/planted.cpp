@@ -29,7 +29,7 @@ using shoal::Rank;
 using shoal::WorkerId;
 using shoal::World;
 
-/// What a run is asked for.
+/// Options of a run.
 struct Plan {
   bool opposite = false;
   int size = 1;  // 1 or 3: how much there is of everything

@@ -213,8 +213,8 @@ class TeamCore final : public sched::TaskScope {
   void open_all_handlers();
   /// Messages for it that are handled after this are errors; a handler that runs goes on.
   void remove_handler(std::uint32_t index);
-  /// The same for the handlers of a receiver that is about to end, and returns when none of them
-  /// runs: nothing changes the receiver any more but its own tasks. Messages to the receivers of
+  /// Removes the handlers of a receiver that is about to end, and returns when none of them runs:
+  /// nothing changes the receiver any more but its own tasks. Messages to the receivers of
   /// other ranks are still sent. In a handler, which no other one of the rank runs beside, it does
   /// not wait. **Blocks**: the thread, for as long as a handler of the rank runs.
   void close_handlers(std::span<const std::uint32_t> indices);
