@@ -2,6 +2,7 @@
 // Large active messages: one buffer travels from the sender's memory straight into the receiver's.
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/net/pieces.hpp>
 #include <shoal/detail/team/cast_steps.hpp>
 #include <shoal/future.hpp>
 #include <shoal/message.hpp>
@@ -272,7 +273,8 @@ consteval bool check_large_functions(TypeList<Ws...> /*wires*/) {
 
 /// Size of payloads from which on a large message is faster than an ActiveMessage that carries a
 /// vector: measured between processes, see docs/performance.md. Within a process it is smaller.
-inline constexpr std::size_t kLargeMessageBytes = 16UL << 10U;
+/// Arguments of this size travel outside of packets, too.
+inline constexpr std::size_t kLargeMessageBytes = net::kPieceBytes;
 
 /// A function of the sender that runs when the payload of one send() may be reused; see
 /// on_release().
