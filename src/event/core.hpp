@@ -43,6 +43,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;
   bool remove(std::string_view task_name);
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
+  [[nodiscard]] EventList wait_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] NamedLocks& locks() {
     check_runs();
     return locks_;

@@ -138,6 +138,10 @@ EventList Events::wait(const std::vector<EventDependency>& dependencies) {
   return core_->wait(dependencies);
 }
 
+EventList Events::wait_any(const std::vector<EventDependency>& dependencies) {
+  return core_->wait_any(dependencies);
+}
+
 void Events::lock(std::string_view lock_name) { core_->locks().lock(lock_name); }
 void Events::unlock(std::string_view lock_name) { core_->locks().unlock(lock_name); }
 bool Events::try_lock(std::string_view lock_name) { return core_->locks().try_lock(lock_name); }

@@ -123,6 +123,7 @@ ConsumerId Matcher::add_consumer(const ConsumerSpec& spec, Ready& ready) {
   Consumer& consumer = *std::make_unique<Consumer>().release();  // owned by the lists
   consumer.id = id;
   consumer.kind = spec.kind;
+  consumer.needs_one = spec.needs_one;
   const bool by_library = rule_ == MatchingRule::library;
   consumer.turn = by_library && spec.kind == ConsumerKind::wait ? id + kBehindTasks : id;
   consumer.one_at_a_time = by_library || consumer.is_transient();
@@ -255,6 +256,7 @@ bool Matcher::give(Group& group, EventPtr event, Ready& ready) {
   }
   if (!event->persistent) instance.copies_only_ = false;
   instance.events_[place.dependency] = std::move(event);
+  if (consumer.needs_one) instance.missing_ = 1;
   if (--instance.missing_ > 0) return false;
   complete(consumer, ready);
   return true;
@@ -338,30 +340,36 @@ void Matcher::keep_persistent(EventPtr owned, Ready& ready) {
   ++persistent_count_;
   event.slot->persistent.push_back(event);
   event.name->persistent.push_back(event);
-  std::vector<Group*> groups;  // they may leave the slot, and enter it again
+  std::vector<std::pair<Group*, Consumer*>> groups;  // they may leave the slot, and enter it again
   Group* exact = event.slot->groups.first();
   Group* any = event.name->any.groups.first();
   while (exact != nullptr || any != nullptr) {
     const bool exact_first =
         any == nullptr || (exact != nullptr && exact->consumer->turn <= any->consumer->turn);
     Group*& next = exact_first ? exact : any;
-    groups.push_back(next);
+    groups.emplace_back(next, next->consumer);
     next = next->in_slot.next;
   }
-  // A transient consumer ends with the last of its groups in this slot.
-  for (Group* const group : groups) give_copies(event, *group, ready);
+  // A transient consumer ends with the last of its groups in this slot, or, if one event is enough,
+  // with the first.
+  const Consumer* ended = nullptr;
+  for (const auto& [group, consumer] : groups) {
+    if (consumer != ended && give_copies(event, *group, ready)) ended = consumer;
+  }
 }
 
-void Matcher::give_copies(StoredEvent& event, Group& group, Ready& ready) {
+bool Matcher::give_copies(StoredEvent& event, Group& group, Ready& ready) {
   ++probe_count_;
-  if (!group.is_open() || !wants_copy(group)) return;
+  if (!group.is_open() || !wants_copy(group)) return false;
   Consumer& consumer = *group.consumer;
   const bool once = consumer.is_transient();
   bool completed = false;
   for (auto lacking = group.size - group.filled_count % group.size; lacking > 0; --lacking) {
     completed = give(group, copy(event), ready);
+    if (completed && once) return true;
   }
-  if (completed && !once) take_for_next(consumer, ready);
+  if (completed) take_for_next(consumer, ready);
+  return false;
 }
 
 // For the next instance of a persistent consumer: copies, and, if it takes one at a time, events
@@ -418,6 +426,7 @@ std::vector<Payload> Matcher::begin_run(Instance& instance, Ready& ready) {
   std::ranges::stable_sort(instance.extras_, {}, &Instance::Extra::dependency);
   auto extra = instance.extras_.begin();
   for (std::uint32_t i = 0; i < instance.events_.size(); ++i) {
+    if (instance.events_[i] == nullptr) continue;  // another one was enough
     payloads.push_back(consume(*instance.events_[i]));
     for (; extra != instance.extras_.end() && extra->dependency == i; ++extra) {
       payloads.push_back(consume(*extra->event));

@@ -66,6 +66,7 @@ struct ConsumerSpec {
   std::string name;  // "": it cannot be found by name
   std::span<const Dependency> dependencies;
   std::shared_ptr<void> action;  // what the instances are for; passed on
+  bool needs_one = false;        // a wait that any of its dependencies ends
 };
 
 /// A consumer in reports.
@@ -212,7 +213,8 @@ class Matcher {
 
   void keep(EventPtr event);
   void keep_persistent(EventPtr event, Ready& ready);
-  void give_copies(StoredEvent& event, Group& group, Ready& ready);
+  /// Returns whether the group's consumer does not exist any more.
+  bool give_copies(StoredEvent& event, Group& group, Ready& ready);
   void take_for_next(Consumer& consumer, Ready& ready);
   void go_on(Consumer& consumer, Ready& ready);
   EventPtr copy(StoredEvent& event);

@@ -64,6 +64,7 @@ struct Consumer {
   ConsumerId id = 0;
   std::uint64_t turn = 0;  // the smaller is served first
   ConsumerKind kind = ConsumerKind::task;
+  bool needs_one = false;     // any event completes it
   bool one_at_a_time = true;  // takes no event for an instance before the previous one is complete
   std::string name;
   std::shared_ptr<void> action;

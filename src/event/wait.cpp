@@ -1,5 +1,7 @@
 #include "event/wait.hpp"
 
+#include <shoal/detail/base/check.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +40,8 @@ std::string EventWait::describe() const {
                         ? fmt::format("\"{}\" from any rank", one.name)
                         : fmt::format("\"{}\" from rank {}", one.name, one.source));
   }
-  return fmt::format("wait() of events '{}' for {}", core_.name(), fmt::join(names, ", "));
+  return fmt::format("{} of events '{}' for {}", any_ ? "wait_any()" : "wait()", core_.name(),
+                     fmt::join(names, any_ ? " or " : ", "));
 }
 
 std::vector<Payload> EventWait::wait() {
@@ -55,12 +58,12 @@ std::vector<Payload> EventWait::wait() {
 
 bool EventWait::submit() {
   const auto body = std::make_shared<WaitBody>(*this);
-  body->name = fmt::format("wait() in '{}'", sched::current_activity());
+  body->name = fmt::format("{} in '{}'", any_ ? "wait_any()" : "wait()", sched::current_activity());
   Ready ready;
   bool is_ready = false;
   {
     const sync::Lock lock(core_.mutex_);
-    id_ = core_.matcher_.add_consumer({ConsumerKind::wait, "", dependencies_, body}, ready);
+    id_ = core_.matcher_.add_consumer({ConsumerKind::wait, "", dependencies_, body, any_}, ready);
     core_.enqueue(ready);
     is_ready = instance_ != nullptr;
   }
@@ -98,7 +101,17 @@ EventList Core::wait(const std::vector<EventDependency>& dependencies) {
   check_runs();
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
-  return to_events(EventWait(*this, expanded).wait());
+  return to_events(EventWait(*this, expanded, false).wait());
+}
+
+EventList Core::wait_any(const std::vector<EventDependency>& dependencies) {
+  check_runs();
+  const std::vector<Dependency> expanded =
+      expand(dependencies, [this] { return fmt::format("events '{}': wait_any()", name_); });
+  SHOAL_CHECK(!expanded.empty(),
+              "events '{}': wait_any() without events would wait for ever: name at least one",
+              name_);
+  return to_events(EventWait(*this, expanded, true).wait());
 }
 
 }  // namespace shoal::event

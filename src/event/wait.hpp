@@ -22,8 +22,9 @@ class WaitBody final : public TaskBody {
 /// One wait() of a task. Its fields are guarded by the lock of the core.
 class EventWait final : public sched::Waitable {
  public:
-  EventWait(Core& core, const std::vector<Dependency>& dependencies)
-      : Waitable(core.scope_.scheduler()), core_(core), dependencies_(dependencies) {}
+  /// For all of the dependencies, or any of them.
+  EventWait(Core& core, const std::vector<Dependency>& dependencies, bool any)
+      : Waitable(core.scope_.scheduler()), core_(core), dependencies_(dependencies), any_(any) {}
 
   bool enlist(sync::Waiter& waiter) override;
   bool withdraw(sync::Waiter& waiter) override;
@@ -43,6 +44,7 @@ class EventWait final : public sched::Waitable {
 
   Core& core_;
   const std::vector<Dependency>& dependencies_;
+  const bool any_;
   ConsumerId id_ = 0;
   sync::Waiter* waiter_ = nullptr;
   std::shared_ptr<Instance> instance_;  // once it is ready

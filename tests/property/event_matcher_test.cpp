@@ -109,8 +109,9 @@ class Pair {
     const std::string name = kind == ConsumerKind::wait ? "" : some_task();
     const std::vector<Dependency> dependencies = some_dependencies(once ? 0 : 1);
     const auto action = std::make_shared<ConsumerId>();
-    *action = matcher_.add_consumer({kind, name, dependencies, action}, ready_);
-    naive_.submit(kind, name, dependencies);
+    const bool needs_one = kind == ConsumerKind::wait && between(0, 1) == 0;
+    *action = matcher_.add_consumer({kind, name, dependencies, action, needs_one}, ready_);
+    naive_.submit(kind, name, dependencies, needs_one);
     if (kind == ConsumerKind::wait) waits_.push_back(*action);
   }
 

@@ -33,12 +33,13 @@ class NaiveMatcher {
       : by_library_(rule == MatchingRule::library) {}
 
   void submit(event::ConsumerKind kind, const std::string& name,
-              std::vector<event::Dependency> dependencies) {
+              std::vector<event::Dependency> dependencies, bool needs_one = false) {
     auto place = tasks_.end();
     if (by_library_ && kind != event::ConsumerKind::wait) {
       place = std::ranges::find(tasks_, event::ConsumerKind::wait, &Task::kind);
     }
-    place = tasks_.insert(place, {next_task_++, kind, name, std::move(dependencies), {}});
+    place =
+        tasks_.insert(place, {next_task_++, kind, name, std::move(dependencies), {}, needs_one});
     if (is_once(*place)) place->instances.emplace_back(place->dependencies.size());
     fill(static_cast<std::size_t>(place - tasks_.begin()));
   }
@@ -136,6 +137,7 @@ class NaiveMatcher {
     std::string name;
     std::vector<event::Dependency> dependencies;
     std::vector<Instance> instances;  // incomplete, oldest first
+    bool needs_one;
   };
 
   static bool is_once(const Task& task) {
@@ -190,8 +192,11 @@ class NaiveMatcher {
     return dependency.name == event.name &&
            (dependency.source == event::kAnySource || dependency.source == event.source);
   }
-  static bool is_full(const Instance& instance) {
-    return std::ranges::none_of(instance, [](const auto& some) { return some.empty(); });
+  static bool is_full(const Task& task) {
+    const auto is_empty = [](const auto& some) { return some.empty(); };
+    const Instance& instance = task.instances[0];
+    if (task.needs_one) return instance.empty() || !std::ranges::all_of(instance, is_empty);
+    return std::ranges::none_of(instance, is_empty);
   }
 
   /// Takes the event, or a copy of a persistent one, which that fires again.
@@ -236,7 +241,7 @@ class NaiveMatcher {
       took = true;
       if (is_new) it = task.instances.emplace(it, task.dependencies.size());
       (*it)[i].push_back(*event);
-      if (is_full(task.instances[0])) return true;
+      if (is_full(task)) return true;
     }
     return took;
   }
@@ -264,7 +269,7 @@ class NaiveMatcher {
   /// Makes complete instances ready. True: the task is gone.
   bool make_ready(std::size_t at) {
     Task& task = tasks_[at];
-    if (task.instances.empty() || !is_full(task.instances[0])) return false;
+    if (task.instances.empty() || !is_full(task)) return false;
     runs.push_back({task.id, task.instances[0]});
     task.instances.erase(task.instances.begin());
     if (!is_once(task)) return false;

@@ -426,4 +426,55 @@ TEST(EventLock, CycleOfTasks_IsReportedAsOne) {
                     HasSubstr("'right' waits in lock() of mutex 'a'")));
 }
 
+TEST(EventWait, Any_ReturnsTheFirstThatComes) {
+  expect_two_ranks_run([](World& world) {
+    Events events(world);
+    const Rank other(1 - world.rank());
+    std::vector<std::string> got;
+    events.submit({}, [&] {
+      for (int i = 0; i < 3; ++i) {
+        EventList list = events.wait_any({{other, "b"}, {shoal::self, "a"}, {shoal::any, "c"}});
+        ASSERT_EQ(list.size(), 1U);
+        got.push_back(list[0].name() + std::to_string(list[0].get<int>()));
+      }
+    });
+    events.fire(other, "b", 1);
+    events.fire(other, "c", 2);
+    events.fire(shoal::self, "a", 3);
+    world.wait();
+    EXPECT_THAT(got, testing::UnorderedElementsAre("a3", "b1", "c2"));
+  });
+}
+
+TEST(EventWait, Any_OfEventsThatAreThere_TakesOneAndLeavesTheOthers) {
+  expect_runs([](World& world) {
+    Events events(world);
+    events.fire(shoal::self, "b", 2);
+    events.fire(shoal::self, "a", 1);
+    EXPECT_EQ(events.wait_any({{shoal::self, "a"}, {shoal::self, "b"}})[0].get<int>(), 1);
+    EXPECT_EQ(events.retrieve_any({{shoal::self, "a"}}).size(), 0U);
+    EXPECT_EQ(events.wait({{shoal::self, "b"}})[0].get<int>(), 2);
+    events.fire_persistent(shoal::self, "p", 5);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(events.wait_any({{shoal::any, "p"}, {shoal::self, "p"}})[0].get<int>(), 5);
+    }
+  });
+}
+
+TEST(EventWait, Any_ThatNothingEnds_IsStuckWithAllNames) {
+  EXPECT_THAT(error_of([](World& world) {
+                Events events(world, "e");
+                events.submit({}, [&] {
+                  static_cast<void>(events.wait_any({{shoal::self, "a"}, {shoal::self, "b"}}));
+                });
+                world.wait();
+              }),
+              AllOf(HasSubstr("wait_any()"), HasSubstr("\"a\""), HasSubstr("\"b\"")));
+  EXPECT_THAT(error_of([](World& world) {
+                Events events(world, "e");
+                static_cast<void>(events.wait_any({}));
+              }),
+              HasSubstr("events 'e': wait_any() without events would wait for ever"));
+}
+
 }  // namespace event_wait_test

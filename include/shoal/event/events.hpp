@@ -205,6 +205,11 @@ class Events {
   /// TaskError and StuckError, with its locks taken again.
   [[nodiscard]] EventList wait(const std::vector<EventDependency>& dependencies);
 
+  /// Returns one event, the first that is there for any of the dependencies; if several are, that
+  /// of the first dependency which has one. The others stay for those that need them. **Caller**,
+  /// **Blocks**: as wait(). **Errors**: as wait(); CheckError without a dependency.
+  [[nodiscard]] EventList wait_any(const std::vector<EventDependency>& dependencies);
+
   /// Locks of this rank, by name. A task that ends releases those that it holds; a thread of the
   /// program releases them itself. **Caller**: not handlers, except for try_lock(). **Blocks**:
   /// lock() parks the task. **Errors**: CheckError when the caller locks what it holds, or unlocks
