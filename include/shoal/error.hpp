@@ -40,7 +40,8 @@ class DecodeError : public TransportError {
   using TransportError::TransportError;
 };
 
-/// A task or a handler threw. Thrown by wait() on every rank, with the same content.
+/// A task or a handler threw, or the team was cancelled. Thrown by wait() on every rank, with the
+/// same content.
 class TaskError : public Error {
  public:
   /// An error of the task `task_name` on `rank`, with its text.
@@ -51,6 +52,11 @@ class TaskError : public Error {
   [[nodiscard]] const std::string& task_name() const { return task_name_; }
   /// what() of the original exception.
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// Returns whether no task threw: Team::cancel() was called. text() has the team and the reason.
+  [[nodiscard]] bool is_cancellation() const { return task_name_ == kCancellation; }
+
+  /// task_name() of a cancellation.
+  static constexpr const char* kCancellation = "Team::cancel()";
 
  private:
   Rank rank_;

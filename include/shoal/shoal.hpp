@@ -8,6 +8,7 @@
 #include <shoal/rank.hpp>           // IWYU pragma: export
 
 #include <shoal/compute.hpp>        // IWYU pragma: export
+#include <shoal/deadline.hpp>       // IWYU pragma: export
 #include <shoal/event/events.hpp>   // IWYU pragma: export
 #include <shoal/flow.hpp>           // IWYU pragma: export
 #include <shoal/full_empty.hpp>     // IWYU pragma: export

@@ -168,6 +168,19 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
   void wait() { scope().wait(); }
 
+  /// Cancels the work of the team, on all its members and in the teams nested in it: tasks that
+  /// have not begun are dropped, those that wait get a CancelledError, messages that arrive later
+  /// are discarded, and wait() throws a TaskError with is_cancellation() and this reason. Tasks
+  /// that run go on: long ones look at is_cancelled(). Work outside the team is not disturbed;
+  /// graphs, flows and the like that are to be cancelled alone get a team of their own. Does
+  /// nothing after a failure or another cancellation. See Deadline. **Caller**: any thread, on any
+  /// member.
+  /// **Blocks**: never.
+  void cancel(const std::string& reason = "no reason was given");
+  /// Returns whether the work of the team is dropped on this rank, because the team was cancelled
+  /// or has failed. **Caller**: any thread. **Cost**: one load.
+  [[nodiscard]] bool is_cancelled() const { return scope().failed(); }
+
   /// Runs `function` as a task of this rank. **Blocks**: never. **Errors**: an exception of the
   /// task fails the team.
   template <class F>

@@ -14,7 +14,9 @@
 namespace shoal {
 
 TaskError::TaskError(Rank rank, std::string task_name, std::string text)
-    : Error(fmt::format("rank {}: {} failed: {}", rank.value(), task_name, text)),
+    : Error(task_name == kCancellation
+                ? fmt::format("rank {} has cancelled {}", rank.value(), text)
+                : fmt::format("rank {}: {} failed: {}", rank.value(), task_name, text)),
       rank_(rank),
       task_name_(std::move(task_name)),
       text_(std::move(text)) {}

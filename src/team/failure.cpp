@@ -161,6 +161,7 @@ void give_up_promises(CoreState& scope) {
 void pass_failure_outwards(CoreState& scope) {
   if (scope.failure_told.exchange(true)) return;
   const std::optional<TaskError> error = failure_of(scope);
+  if (error->is_cancellation()) return;
   scope.outer->team.fail(scope.describe(), std::make_exception_ptr(*error));
 }
 

@@ -328,6 +328,12 @@ Team Team::split(int colour, int key, const std::string& name) {
   return Team(*this, select(*this, colour, key), name);
 }
 
+void Team::cancel(const std::string& reason) {
+  TeamCore& here = scope();
+  here.fail(TaskError::kCancellation,
+            std::make_exception_ptr(Error(fmt::format("{}: {}", here.describe(), reason))));
+}
+
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
   task->priority = options.priority;
   if (options.worker.has_value()) {

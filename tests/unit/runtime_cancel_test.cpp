@@ -1,0 +1,184 @@
+// Team::cancel() and Deadline: work that is dropped on all members, and what goes on beside it.
+
+#include <shoal/shoal.hpp>
+
+#include "support/failed_runs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace runtime_cancel_test {
+
+using shoal::Deadline;
+using shoal::Rank;
+using shoal::Team;
+using shoal::World;
+using shoal::testing::expect_named;
+using shoal::testing::expect_well;
+using std::chrono::microseconds;
+using ::testing::HasSubstr;
+
+/// wait() of a team that is cancelled: the text of the error.
+std::string text_of_wait(Team& team) {
+  try {
+    team.wait();
+  } catch (const shoal::TaskError& error) {
+    return error.is_cancellation() ? error.what() : std::string("no cancellation: ") + error.what();
+  }
+  return "";
+}
+
+const std::string kText = "rank 1 has cancelled team 'solver': too large";
+
+TEST(Cancel, DropsTheWorkOfATeam_AndTheWorldGoesOn) {
+  expect_well([](World& world) {
+    std::atomic<int> ran{0};
+    bool was_cancelled = false;
+    {
+      Team team(world, {Rank(0), Rank(1)}, "solver");
+      shoal::Promise<int> promise(team);
+      auto never = promise.future();
+      team.spawn([&, f = std::move(never)]() mutable {
+        try {
+          f.get();
+        } catch (const shoal::CancelledError&) {
+          was_cancelled = true;
+          throw;
+        }
+      });
+      // Each begins after the cancellation of the first, unless that is on its way.
+      std::function<void(int)> step = [&](int i) {
+        ++ran;
+        if (team.rank() == 1 && i == 3) team.cancel("too large");
+        if (!team.is_cancelled()) shoal::sleep_for(microseconds(100));
+        team.spawn([&, i] { step(i + 1); });
+      };
+      team.spawn([&] { step(0); });
+      EXPECT_EQ(text_of_wait(team), kText);
+      EXPECT_TRUE(team.is_cancelled());
+    }
+    EXPECT_TRUE(was_cancelled);
+    EXPECT_GT(ran, 0);
+    // Nothing of it is left, and the world is as it was.
+    const int before = ran;
+    world.barrier();
+    EXPECT_EQ(world.async([] { return 3; }).get(), 3);
+    world.wait();
+    EXPECT_FALSE(world.is_cancelled());
+    EXPECT_EQ(ran, before);
+  });
+}
+
+TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    {
+      shoal::TaskGraph<int> endless(team, "endless");
+      endless.set_rank([](int k) { return k % 2; })
+          .set_indegree([](int) { return 1; })
+          .set_task([&](int k) {
+            shoal::sleep_for(microseconds(10));
+            endless.fulfill(k + 1);
+          });
+      Team inner(team, {Rank(0), Rank(1)}, "inner");
+      std::function<void()> again = [&] {
+        shoal::sleep_for(microseconds(10));
+        inner.spawn(again);
+      };
+      inner.spawn(again);
+      if (team.rank() == 0) endless.fulfill(0);
+      if (team.rank() == 1) {
+        shoal::sleep_for(microseconds(300));
+        team.cancel("too large");
+      }
+      EXPECT_EQ(text_of_wait(inner), kText);
+      EXPECT_EQ(text_of_wait(team), kText);
+    }
+  });
+}
+
+TEST(Cancel, MessagesThatArriveLater_AreDiscarded) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    std::atomic<int> handled{0};
+    const auto am = team.make_am([&](int) { ++handled; });
+    if (team.rank() == 1) team.cancel("too large");
+    while (!team.is_cancelled()) shoal::yield();
+    const int before = handled;
+    for (int i = 0; i < 10; ++i) am.send(Rank(1 - team.rank().value()), i);
+    EXPECT_EQ(text_of_wait(team), kText);
+    EXPECT_EQ(handled, before);
+  });
+}
+
+TEST(Cancel, OfTheWorld_IsTheErrorOfTheRun) {
+  expect_named(
+      [](World& world) {
+        if (world.rank() == 1) world.cancel("no licence");
+        world.wait();
+      },
+      {"shoal: error: rank 1 has cancelled the world: no licence"});
+}
+
+TEST(Cancel, TheSecondOne_DoesNothing) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    if (team.rank() == 1) {
+      team.cancel("too large");
+      team.cancel("too small");
+    }
+    EXPECT_EQ(text_of_wait(team), kText);
+    team.cancel();
+  });
+}
+
+TEST(Cancel, ATeamThatNobodyWaitsFor_DoesNotFailItsParent) {
+  expect_well([](World& world) {
+    const Team team(world, {Rank(0), Rank(1)}, "solver");
+    const_cast<Team&>(team).cancel();
+  });
+}
+
+TEST(Deadline, CancelsWhatTakesTooLong) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    std::function<void()> again = [&] {
+      shoal::sleep_for(microseconds(10));
+      team.spawn(again);
+    };
+    team.spawn(again);
+    std::optional<Deadline> deadline;
+    if (team.rank() == 1) deadline.emplace(team, microseconds(500), "too large");
+    EXPECT_EQ(text_of_wait(team), kText);
+  });
+}
+
+TEST(Deadline, ThatIsMet_DoesNothing) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    {
+      const Deadline deadline(team, std::chrono::hours(1));
+      team.spawn([] { shoal::sleep_for(microseconds(10)); });
+      team.wait();
+    }
+    for (int i = 0; i < 50; ++i) {  // with one that is due as the team ends
+      Team short_lived(team, {Rank(0), Rank(1)}, "short");
+      const Deadline deadline(short_lived, microseconds(i));
+      short_lived.spawn([] {});
+      const std::string text = text_of_wait(short_lived);
+      if (!text.empty()) EXPECT_THAT(text, HasSubstr("its deadline has passed"));
+    }
+  });
+}
+
+}  // namespace runtime_cancel_test
