@@ -37,6 +37,19 @@ bool is_failure(const std::string& text, Rank rank, const std::optional<TaskErro
 
 }  // namespace
 
+bool report_untaken(const std::vector<std::unique_ptr<RankRuntime>>& ranks) {
+  bool any = false;
+  for (const auto& rank : ranks) {
+    if (rank->failure().has_value()) continue;  // which dropped its tasks
+    for (const std::string& text : sched::untaken_errors(rank->scheduler())) {
+      say(fmt::format("error: rank {}: {}; its future was kept beyond run()", rank->rank().value(),
+                      text));
+      any = true;
+    }
+  }
+  return any;
+}
+
 // A failure is written by the process that it began in.
 EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) {
   EndReport report;
@@ -67,14 +80,7 @@ EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks) 
   }
   report.exit_code = largest > 0 ? largest : smallest;
   if (report.is_uncaught) report.exit_code = std::max(report.exit_code, 1);
-  for (const auto& rank : ranks) {
-    if (rank->failure().has_value()) continue;  // which dropped its tasks
-    for (const std::string& text : sched::untaken_errors(rank->scheduler())) {
-      say(fmt::format("error: rank {}: {}; its future was kept beyond run()", rank->rank().value(),
-                      text));
-      report.exit_code = std::max(report.exit_code, 1);
-    }
-  }
+  if (report_untaken(ranks)) report.exit_code = std::max(report.exit_code, 1);
   return report;
 }
 

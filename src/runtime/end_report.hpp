@@ -28,6 +28,10 @@ struct EndReport {
 /// each once; of those with the same text, the one that the world has chosen.
 EndReport report_errors(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
+/// Writes the errors of futures that the program has kept and that nobody has taken; returns
+/// whether there are any.
+bool report_untaken(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
+
 /// Writes the failure that all main functions here have caught, if one elsewhere has not.
 /// Collective.
 void report_caught(const EndReport& report, net::MpiTransport& transport);

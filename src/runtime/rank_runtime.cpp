@@ -128,6 +128,10 @@ bool RankRuntime::end_run() {
   return scope_.end_run();
 }
 
+std::exception_ptr RankRuntime::thrown() const {
+  return thrown_ != nullptr && !is_outcome(thrown_) ? thrown_ : nullptr;
+}
+
 bool RankRuntime::has_own_error() const { return error_ != nullptr && !is_outcome(error_); }
 
 void RankRuntime::start(const MainFunction& main_function, Function<void()> ended) {
@@ -148,7 +152,7 @@ void RankRuntime::run_main(const MainFunction& main_function) {
     exit_code_ = call(main_function);
   } catch (const LooksAtThrown&) {  // never: it has told the scope
   } catch (...) {
-    error_ = sched::caught_exception();
+    error_ = thrown_ = sched::caught_exception();
   }
   try {
     scope_.wait_for_end();

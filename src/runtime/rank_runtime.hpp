@@ -65,6 +65,8 @@ class RankRuntime {
   /// Exit code of the main function, or its error.
   [[nodiscard]] int exit_code() const { return exit_code_; }
   [[nodiscard]] std::exception_ptr error() const { return error_; }
+  /// The exception that left the main function, unless it is one that wait() throws on all ranks.
+  [[nodiscard]] std::exception_ptr thrown() const;
   /// The main function failed by an error of its own, not by one that wait() throws on all ranks.
   [[nodiscard]] bool has_own_error() const;
   /// Failure that all ranks learned of, if there was one.
@@ -83,8 +85,9 @@ class RankRuntime {
   flow::Defaults flow_;
   memory::Defaults memory_;
   messaging::TreeCosts multicast_costs_;
-  int exit_code_ = 0;         // written by the main task, read after the workers stopped
-  std::exception_ptr error_;  // likewise
+  int exit_code_ = 0;          // written by the main task, read after the workers stopped
+  std::exception_ptr error_;   // likewise
+  std::exception_ptr thrown_;  // likewise, by the main function itself
 };
 
 }  // namespace shoal::runtime

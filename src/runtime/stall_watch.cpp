@@ -133,6 +133,10 @@ void StallWatch::turn() {
 
 void StallWatch::check_quiet() {
   const std::uint64_t quiet = activity_.quiet_ns();
+  if (options_.is_idle && options_.is_idle()) {
+    activity_.skip(quiet);
+    return;
+  }
   bool due = false;
   if (options_.stall_ns > 0 && quiet >= due_ns_) {
     // The next report is due after twice that time, or when something has happened meanwhile.

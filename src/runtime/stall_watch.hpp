@@ -72,6 +72,7 @@ class StallWatch {
     std::uint64_t request_ns = 4'000'000'000;  // what other processes have
     Function<void(const std::string&)> write;  // takes a whole report
     Function<void()> on_turn;                  // called after each look, every second or so
+    Function<bool()> is_idle;  // nothing is expected, so nothing is a stall; may be empty
     /// Ends the process. The text is empty if another process has written why. Does not return.
     Function<void(const std::string&)> give_up;
   };

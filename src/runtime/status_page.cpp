@@ -66,7 +66,9 @@ top::Facts page_facts(const Config& config, const net::Layout& layout,
     facts.workers = std::max(facts.workers, process.workers / std::max(process.ranks, 1));
   }
   facts.pid = all[static_cast<std::size_t>(layout.process)].pid;
-  facts.job = top::Text<96>(fmt::format("{}:{}", all.front().pid, all.front().host));
+  const ProcessInfo& first = all.front();
+  facts.job =
+      top::Text<96>(fmt::format("{}:{}-{:04x}", first.pid, first.host, first.salt & 0xffffU));
   facts.program = top::Text<256>(program_text(config));
   return facts;
 }

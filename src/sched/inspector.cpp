@@ -44,6 +44,19 @@ bool Inspector::all_answered() const {
       workers_, [this](const auto& worker) { return worker->activity.has_answered(asked_); });
 }
 
+namespace {
+
+/// Adds a waiter, and the tasks that wait below it on its stack.
+void add_parked(const Parked& one, const LockHolders& holders, WorkerState& state) {
+  state.parked.push_back({one.name(), holders.where(one), one.since_ns, one.is_main(), one.polls});
+  for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+    state.parked.push_back(
+        {name_of(outer->task), outer->waitable.describe(), one.since_ns, false, one.polls});
+  }
+}
+
+}  // namespace
+
 std::vector<WorkerState> Inspector::states() const {
   std::vector<const ParkedList*> lists;
   for (std::size_t i = 0; i <= workers_.size(); ++i) {
@@ -56,6 +69,8 @@ std::vector<WorkerState> Inspector::states() const {
   std::vector<WorkerState> states;
   states.reserve(workers_.size());
   for (const auto& worker : workers_) states.push_back(state_of(*worker, holders));
+  // Threads of the program wait on no worker.
+  lists.back()->for_each([&](const Parked& one) { add_parked(one, holders, states.front()); });
   return states;
 }
 
@@ -84,12 +99,7 @@ WorkerState Inspector::state_of(Worker& worker, const LockHolders& holders) cons
   }
   state.throttled = worker.queues.throttled();
   scheduler_.waiting().list(worker.id().value()).for_each([&](const Parked& one) {
-    state.parked.push_back(
-        {one.name(), holders.where(one), one.since_ns, one.is_main(), one.polls});
-    for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
-      state.parked.push_back(
-          {name_of(outer->task), outer->waitable.describe(), one.since_ns, false, one.polls});
-    }
+    add_parked(one, holders, state);
   });
   state.queues = worker.queues.lengths();
   return state;

@@ -16,6 +16,12 @@ std::uint64_t WaitingTasks::count() const {
   return count;
 }
 
+std::size_t WaitingTasks::size() const {
+  std::size_t size = 0;
+  for (const auto& list : lists_) size += list->size();
+  return size;
+}
+
 std::vector<std::string> WaitingTasks::describe() const {
   std::vector<const ParkedList*> lists;
   lists.reserve(lists_.size());

@@ -8,14 +8,13 @@ namespace shoal::top {
 
 // Pages that are known stay mapped and held; those of processes that ended go.
 void Collector::find() {
-  std::map<std::int64_t, std::unique_ptr<PageView>> found;
+  Pages found;
   for (auto& page : find_pages(other_versions_)) {
     const Facts& facts = page->facts();
     if (process_.has_value() && facts.pid != *process_) continue;
-    const auto known = pages_.find(facts.pid);
-    const bool is_same =
-        known != pages_.end() && known->second->facts().job.view() == facts.job.view();
-    found[facts.pid] = std::move(is_same ? known->second : page);
+    const std::pair key(facts.pid, std::string(facts.job.view()));
+    const auto known = pages_.find(key);
+    found[key] = std::move(known != pages_.end() ? known->second : page);
   }
   pages_ = std::move(found);
 }
@@ -25,7 +24,7 @@ Overview Collector::look(std::uint64_t now_ns) {
   Overview overview;
   overview.other_versions = other_versions_;
   overview.process = process_;
-  for (const auto& [process, page] : pages_) {
+  for (const auto& [process_and_job, page] : pages_) {
     const Facts& facts = page->facts();
     static_cast<void>(page->watch());  // else the next time
     const int first = process_.has_value() ? 0 : facts.first_rank;

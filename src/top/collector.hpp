@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shoal::top {
@@ -41,7 +42,9 @@ class Collector {
   void find();
 
   const std::optional<std::int64_t> process_;
-  std::map<std::int64_t, std::unique_ptr<PageView>> pages_;  // by process
+  // By process and job: a process may have several runs at once.
+  using Pages = std::map<std::pair<std::int64_t, std::string>, std::unique_ptr<PageView>>;
+  Pages pages_;
   int other_versions_ = 0;
 };
 

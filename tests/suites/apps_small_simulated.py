@@ -4,7 +4,7 @@ order."""
 import suite
 
 TILES = "--n 120 --tile 20"
-PROGRAMS = {**dict.fromkeys(suite.TUTORIAL, ""), "cholesky": TILES, "gemm2d": TILES,
+PROGRAMS = {**dict.fromkeys(suite.SIMULATED_TUTORIAL, ""), "cholesky": TILES, "gemm2d": TILES,
             "gemm3d": TILES, "bfs": "--scale 6 --roots 4"}
 
 

@@ -13,7 +13,7 @@ PROGRAMS = {
     "bfs": f"{SMALL} --scale 5 --roots 2",
     **{f"explore_random_{kind}program": SMALL
        for kind in ("", "event_", "object_", "flow_", "memory_")},
-    **dict.fromkeys(suite.TUTORIAL, SMALL),
+    **dict.fromkeys(suite.SIMULATED_TUTORIAL, SMALL),
 }
 INSITU = "--ranks 5 --workers 2 --timesteps 2 --fields 3 --size 4"
 

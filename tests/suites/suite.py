@@ -25,6 +25,7 @@ from dataclasses import dataclass
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SMALL_DATA = SOURCE / "tests" / "unit" / "data"
 TUTORIAL = sorted(f"tutorial_{path.stem}" for path in (SOURCE / "apps" / "tutorial").glob("*.cpp"))
+SIMULATED_TUTORIAL = [name for name in TUTORIAL if name != "tutorial_embedding"]  # it has threads
 SKIPPED = 77  # exit code
 ANY = object()  # of an exit code
 FAILURE = range(1, 256)  # exit codes of a launcher whose program failed

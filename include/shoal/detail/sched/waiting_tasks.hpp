@@ -22,6 +22,8 @@ class WaitingTasks {
 
   /// Number of those that are not counted as running meanwhile.
   [[nodiscard]] std::uint64_t count() const;
+  /// Number of all.
+  [[nodiscard]] std::size_t size() const;
   /// Lines that name them, and circles of locks among them.
   [[nodiscard]] std::vector<std::string> describe() const;
   /// A scope has failed: its parked tasks and threads continue with an exception.

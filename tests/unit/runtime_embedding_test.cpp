@@ -1,0 +1,256 @@
+// shoal::Runtime: work that threads of the program give to the ranks of their process.
+
+#include <shoal/runtime.hpp>
+#include <shoal/shoal.hpp>
+
+#include "support/failed_runs.hpp"
+#include "support/trace_files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace runtime_embedding_test {
+
+using shoal::Rank;
+using shoal::Runtime;
+using shoal::World;
+using shoal::testing::said_by;
+using ::testing::HasSubstr;
+
+/// The text of the error of this type that `call` throws.
+template <class Error, class Call>
+std::string text_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Runtime, RunsTasksOfAnyThread) {
+  Runtime runtime({.ranks = 2, .workers = 2});
+  EXPECT_EQ(runtime.size(), 2);
+  std::atomic<int> sum{0};
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        sum += runtime.async(Rank(i % 2), [i] { return i; }).get();
+        runtime.spawn([&sum] { ++sum; });
+      }
+    });
+  }
+  threads.clear();
+  runtime.stop();  // waits for what was spawned
+  EXPECT_EQ(sum, 4 * (4950 + 100));
+}
+
+TEST(Runtime, TasksMayGiveItWork) {
+  Runtime runtime({.ranks = 2, .workers = 1});
+  auto outer = runtime.async([&] {
+    return runtime.async([] { return 5; }).get() +
+           runtime.async(Rank(0), [] { return 2; }, {.priority = 1, .name = "inner"}).get();
+  });
+  EXPECT_EQ(outer.get(), 7);
+}
+
+TEST(Runtime, RunsMainFunctionsOnAllRanks) {
+  Runtime runtime({.ranks = 3, .workers = 2});
+  for (int i = 0; i < 20; ++i) {
+    const int sum = runtime.run(
+        [i](World& world) { return world.allreduce(world.rank().value() + i, std::plus<>()); });
+    EXPECT_EQ(sum, 3 + 3 * i);
+  }
+  std::atomic<int> tasks{0};
+  runtime.run([&](World& world) { world.spawn([&] { ++tasks; }); });
+  EXPECT_EQ(tasks, 3);  // they have ended
+}
+
+TEST(Runtime, SectionsOfSeveralThreadsFollowEachOther) {
+  Runtime runtime({.ranks = 2, .workers = 1});
+  std::atomic<int> inside{0};
+  std::atomic<bool> met{false};
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 10; ++i) {
+        runtime.run([&](World& world) {
+          if (++inside > 2) met = true;
+          world.barrier();
+          --inside;
+          world.barrier();
+        });
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(met);
+}
+
+TEST(Runtime, StartsAndStopsManyTimesAndSeveralAtOnce) {
+  for (int i = 0; i < 30; ++i) {
+    Runtime one({.ranks = 2, .workers = 2});
+    Runtime other({.workers = 1});
+    EXPECT_EQ(one.async([] { return 1; }).get() + other.async([] { return 2; }).get(), 3);
+    EXPECT_EQ(one.run([](World& world) { return world.size(); }), 2);
+    EXPECT_TRUE(one.is_running());
+    one.stop();
+    EXPECT_FALSE(one.is_running());
+    one.stop();
+    EXPECT_EQ(other.run([](World& world) { return world.size(); }), 1);
+  }
+}
+
+TEST(Runtime, ErrorsOfTasksGoToTheirFutures) {
+  Runtime runtime;
+  auto future = runtime.async([]() -> int { throw std::runtime_error("bad apple"); });
+  EXPECT_EQ(text_of<std::runtime_error>([&] { future.get(); }), "bad apple");
+  EXPECT_EQ(runtime.async([] { return 3; }).get(), 3);
+}
+
+TEST(Runtime, ErrorsOfMainFunctionsComeOutOfRun) {
+  Runtime runtime({.ranks = 2, .workers = 1, .name = "solver"});
+  const auto fails = [&] {
+    runtime.run([](World& world) {
+      if (world.rank() == 1) throw std::out_of_range("row 7");
+      world.barrier();
+    });
+  };
+  EXPECT_EQ(text_of<std::out_of_range>(fails), "row 7");
+  EXPECT_FALSE(runtime.is_running());
+  const auto again = [&] { static_cast<void>(runtime.async([] { return 1; })); };
+  EXPECT_EQ(text_of<shoal::Error>(again),
+            "shoal::Runtime 'solver' has failed: row 7; make a new one");
+  EXPECT_THAT(text_of<shoal::Error>(fails), HasSubstr("has failed: row 7"));
+  runtime.stop();  // the error was thrown
+}
+
+TEST(Runtime, ErrorsOfTasksWithoutFutureComeOutOfStop) {
+  Runtime runtime({.workers = 1});
+  runtime.spawn([] { throw std::runtime_error("bad apple"); }, {.name = "picker"});
+  EXPECT_THAT(text_of<shoal::TaskError>([&] { runtime.stop(); }), HasSubstr("bad apple"));
+  EXPECT_EQ(text_of<shoal::Error>([&] { runtime.spawn([] {}); }).substr(0, 34),
+            "shoal::Runtime 'a runtime' has fai");
+}
+
+TEST(Runtime, ErrorsThatNobodyTookAreWrittenAtItsEnd) {
+  const auto said = said_by([] {
+    Runtime runtime({.workers = 1, .name = "service"});
+    runtime.spawn([] { throw std::runtime_error("bad apple"); });
+    return 0;
+  });
+  EXPECT_THAT(said.text, HasSubstr("shoal: error: shoal::Runtime 'service': "));
+  EXPECT_THAT(said.text, HasSubstr("bad apple"));
+}
+
+TEST(Runtime, AStuckSectionIsNamed) {
+  Runtime runtime({.ranks = 2, .workers = 1});
+  const auto stuck = [&] {
+    runtime.run([](World& world) {
+      shoal::Promise<int> promise(world);
+      auto future = promise.future();
+      if (world.rank() == 1) world.spawn([f = std::move(future)]() mutable { f.get(); });
+      world.wait();
+    });
+  };
+  EXPECT_THAT(text_of<shoal::StuckError>(stuck), HasSubstr("get() of 'promise of int'"));
+}
+
+TEST(Runtime, RefusesWhatItCannotDo) {
+  const auto made = [](shoal::RuntimeOptions options) {
+    return text_of<shoal::ConfigError>([&] { const Runtime runtime(options); });
+  };
+  EXPECT_THAT(made({.name = "gui", .options = {"--sim"}}),
+              HasSubstr("shoal::Runtime 'gui': threads of the program call it"));
+  EXPECT_THAT(made({.options = {"--info"}}), HasSubstr("are for programs that call shoal::run()"));
+  EXPECT_THAT(made({.options = {"verbose"}}), HasSubstr("'verbose' is no option of shoal"));
+  EXPECT_THAT(made({.ranks = -2}), HasSubstr("--ranks"));
+  EXPECT_THAT(made({.workers = -1}), HasSubstr("--workers"));
+
+  Runtime runtime({.ranks = 2, .workers = 1, .name = "gui"});
+  EXPECT_THAT(text_of<shoal::CheckError>([&] { static_cast<void>(runtime.async(Rank(2), [] {})); }),
+              HasSubstr("shoal::Runtime 'gui' has the ranks 0 to 1, but no rank 2"));
+  const auto in_task = [&](std::function<void()> call) {
+    return text_of<shoal::CheckError>([&] { runtime.async(std::move(call)).get(); });
+  };
+  EXPECT_THAT(in_task([&] { runtime.stop(); }),
+              HasSubstr("stop() of shoal::Runtime 'gui' was called in a task"));
+  EXPECT_THAT(in_task([&] { runtime.run([](World&) {}); }), HasSubstr("run() of shoal::Runtime"));
+  EXPECT_THAT(in_task([] { const Runtime inner; }), HasSubstr("The constructor of shoal::Runtime"));
+  runtime.stop();
+  EXPECT_THAT(text_of<shoal::Error>([&] { runtime.run([](World&) {}); }),
+              HasSubstr("was stopped; make a new one"));
+}
+
+TEST(Runtime, StallReportsAreForWorkOnly) {
+  using std::chrono::milliseconds;
+  const auto said = said_by([] {
+    Runtime runtime({.ranks = 2, .workers = 1, .options = {"--stall-report", "50ms"}});
+    std::this_thread::sleep_for(milliseconds(500));
+    return 0;
+  });
+  EXPECT_EQ(said.text, "");
+  const auto waits = said_by([] {
+    Runtime runtime({.workers = 1, .options = {"--stall-report", "50ms"}});
+    std::optional<shoal::Promise<int>> promise;
+    runtime.async([&] { promise.emplace(); }).get();
+    auto future = promise->future();
+    const std::jthread releases([&] {
+      std::this_thread::sleep_for(milliseconds(500));
+      runtime.spawn([&] { promise->set_value(1); });
+    });
+    return future.get() - 1;
+  });
+  EXPECT_THAT(waits.text, HasSubstr("a thread of the program"));
+  EXPECT_THAT(waits.text, HasSubstr("get() of 'promise of int'"));
+}
+
+TEST(Runtime, OneRecordsATraceAtATime) {
+  const shoal::testing::TemporaryFolder folder;
+  const auto traced = [&](const char* name) {
+    return shoal::RuntimeOptions{
+        .workers = 1, .name = name, .options = {"--trace", folder.file(name)}};
+  };
+  {
+    Runtime first(traced("first"));
+    EXPECT_THAT(text_of<shoal::Error>([&] { const Runtime second(traced("second")); }),
+                HasSubstr("first"));
+    first.async([] {}).get();
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder.file("first")));
+  Runtime third(traced("third"));
+  third.stop();
+  EXPECT_TRUE(std::filesystem::exists(folder.file("third")));
+}
+
+TEST(RuntimeDeathTest, ExitWithWorkIsAnError) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        Runtime runtime({.workers = 1});
+        runtime.spawn([] { shoal::sleep_for(std::chrono::seconds(5)); });
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(1), "while a shoal::Runtime still had work, which is lost");
+  EXPECT_EXIT(
+      {
+        static Runtime idle({.workers = 1});  // its destructor stops it
+        idle.async([] {}).get();
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace runtime_embedding_test
