@@ -13,6 +13,7 @@
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/detail/team/core.hpp>
+#include <shoal/gathered.hpp>
 #include <shoal/key.hpp>
 
 #include <array>
@@ -172,8 +173,9 @@ class TaskGraph final : private term::Unsatisfied {
   /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
   /// get the inputs that send() and send_all() have brought; each counts as one dependency, and
   /// without set_indegree() a task has as many as inputs. V0, V1, ... are types that messages
-  /// carry; a view refers to elements that are kept until the task has run. **Caller**: with
-  /// inputs, all ranks in the same order.
+  /// carry; a view refers to elements that are kept until the task has run. A std::optional<V>
+  /// takes a V or nothing, and a Gathered<V> all that come: with these, set_indegree() is required.
+  /// **Caller**: with inputs, all ranks in the same order.
   template <class F>
     requires(graph::input_count_v<F> > 0)
   TaskGraph& set_task(F function) {
@@ -196,7 +198,29 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) set(task_, std::move(function));
     return *this;
   }
-  /// Required: the worker on which task k is queued at first, 0 <= worker < worker_count().
+  /// Optional: the values of an input are joined: `reduce(a, b)`, a function V(V, V), is called
+  /// with values of the same task until one is left. For operations of which neither the order nor
+  /// the grouping matters: those of the calls are not the same each time. Each value counts as one
+  /// dependency. **Caller**: after set_task(), before the first fulfill(), on all ranks.
+  /// **Errors**: CheckError if there is no such slot, and if it has another type or is Gathered.
+  template <class F>
+  TaskGraph& set_reduction(int slot, F reduce) {
+    using V = typename graph::Reduction<F>::Value;
+    constexpr bool fits = !std::is_void_v<V>;
+    static_assert(fits, "shoal: set_reduction() takes a slot, and a function V(V, V) of its type");
+    if constexpr (fits) {
+      static_assert(CallableAs<F, V, V, V>,
+                    "shoal: set_reduction() takes a function that returns the type that it takes");
+      check_unused();
+      graph::Slot<K, V>* const to = find_slot<V>(slot);
+      if (to == nullptr) refuse_input_type<V>(slot);
+      if (to->takes_many) graph::refuse_reduction(name_, slot);
+      to->reduce = std::move(reduce);
+    }
+    return *this;
+  }
+  /// Optional: the worker on which task k is queued at first, 0 <= worker < worker_count().
+  /// Default: by the hash of the key.
   template <class F>
   TaskGraph& set_mapping(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
@@ -351,16 +375,28 @@ class TaskGraph final : private term::Unsatisfied {
   template <class V>
   void send(const K& k, int slot, V&& value) {
     using T = std::decay_t<V>;
-    const graph::Slot<K, T>& to = slot_of<T>(slot);
-    const int rank = rank_here(k);
-    if (rank == scope_.rank()) {
-      to.put(k, T(std::forward<V>(value)));
-    } else if (to.large.takes(value, Rank(rank))) {
-      to.large.send({Rank(rank)}, {k}, std::make_shared<const T>(std::forward<V>(value)));
+    const Rank rank(rank_here(k));
+    const graph::Slot<K, T>* const to = find_slot<T>(slot);
+    if (to != nullptr) {
+      to->send(k, rank, scope_.rank(), std::forward<V>(value));
+    } else if constexpr (graph::is_number_v<T>) {
+      send_number(k, slot, rank, graph::AnyNumber::of(value), type_name<T>());
     } else {
-      to.one.send(Rank(rank), k, std::forward<V>(value));
+      refuse_input_type<T>(slot);
     }
   }
+  /// Brings an optional input of task k, or, if it is empty, fulfills the dependency without one.
+  /// **Caller**, **Blocks**, **Errors**: as send() of a value.
+  template <class V>
+    requires graph::is_optional_v<std::decay_t<V>>
+  void send(const K& k, int slot, V&& value) {
+    if (value.has_value()) return send(k, slot, *std::forward<V>(value));
+    check_slot(slot);
+    fulfill(k);
+  }
+  /// Brings a text as an input of task k, whose parameter is a std::string or a view of one.
+  /// **Caller**, **Blocks**, **Errors**: as send() of a value.
+  void send(const K& k, int slot, const char* text) { send(k, slot, std::string(text)); }
   /// Brings the elements of a view as an input of task k, whose parameter is a std::vector, a
   /// std::string or a view; the elements are copied. **Caller**, **Blocks**, **Errors**: as send()
   /// of a value.
@@ -376,13 +412,30 @@ class TaskGraph final : private term::Unsatisfied {
   void send(const N& k, int slot, V&& value) {
     send(as_key(k), slot, std::forward<V>(value));
   }
+  /// Brings an optional input to several tasks, or fulfills a dependency of each without one.
+  /// **Caller**, **Blocks**, **Errors**: as send().
+  template <class Keys, class V>
+    requires graph::is_optional_v<std::decay_t<V>>
+  void send_all(const Keys& keys, int slot, V&& value) {
+    if (value.has_value()) return send_all(keys, slot, *std::forward<V>(value));
+    check_slot(slot);
+    for (const auto& key : keys) fulfill(as_key(key));
+  }
   /// Brings one input to several tasks, and fulfills one dependency of each: the value travels once
   /// to each of their ranks, with the keys, to more than one rank as a multicast. Each task gets a
   /// copy of its own; an Immutable is shared. **Caller**, **Blocks**, **Errors**: as send().
   template <class Keys, class V>
   void send_all(const Keys& keys, int slot, V&& value) {
     using T = std::decay_t<V>;
-    const graph::Slot<K, T>& to = slot_of<T>(slot);
+    const graph::Slot<K, T>* const found = find_slot<T>(slot);
+    if constexpr (graph::is_number_v<T>) {
+      if (found == nullptr) {
+        for (const auto& key : keys) send(as_key(key), slot, value);
+        return;
+      }
+    }
+    if (found == nullptr) refuse_input_type<T>(slot);
+    const graph::Slot<K, T>& to = *found;
     std::vector<K> here;
     std::vector<K> there;
     std::vector<Rank> ranks;
@@ -464,15 +517,24 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] int rank_here(const K& k) const {
     return rank_ ? rank_of(k) : scope_.rank().value();
   }
-  template <class T>
-  const graph::Slot<K, T>& slot_of(int slot) const {
+  void check_slot(int slot) const {
     const int count = inputs_ != nullptr ? inputs_->slot_count() : 0;
     if (slot < 0 || slot >= count) graph::refuse_slot(name_, slot, count);
-    const void* const found = inputs_->find(slot, typeid(T));
-    if (found == nullptr) {
-      graph::refuse_input_type(name_, slot, type_name<T>(), inputs_->type_of(slot));
-    }
-    return *static_cast<const graph::Slot<K, T>*>(found);
+  }
+  /// Returns the slot, or nullptr if it has another type.
+  template <class T>
+  graph::Slot<K, T>* find_slot(int slot) const {
+    check_slot(slot);
+    return static_cast<graph::Slot<K, T>*>(inputs_->find(slot, typeid(T)));
+  }
+  template <class T>
+  [[noreturn]] void refuse_input_type(int slot) const {
+    graph::refuse_input_type(name_, slot, type_name<T>(), inputs_->type_of(slot));
+  }
+  void send_number(const K& k, int slot, Rank rank, const graph::AnyNumber& number,
+                   const std::string& type) const {
+    if (inputs_->send_number(slot, k, rank, number)) return;
+    graph::refuse_input_type(name_, slot, type + number.text(), inputs_->type_of(slot));
   }
 
   struct alignas(64) Shard {
@@ -520,7 +582,7 @@ class TaskGraph final : private term::Unsatisfied {
     inputs->add_handlers(handlers_);
     task_ = [inputs](const K& k) { inputs->run(k); };
     inputs_ = std::move(inputs);
-    if (!indegree_) {
+    if (!indegree_ && inputs_->is_counted()) {
       indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
     }
   }
@@ -560,7 +622,10 @@ class TaskGraph final : private term::Unsatisfied {
   void become_complete(const K& k) {
     if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
-    if (!mapping_) graph::refuse_missing(name_, format_key(k), "set_mapping");
+    if (!mapping_) {
+      const auto workers = static_cast<std::uint64_t>(scope_.scheduler().worker_count());
+      mapping_ = [workers](const K& key) { return static_cast<int>(KeyHash<K>{}(key) % workers); };
+    }
     used_.store(true, std::memory_order_release);
   }
 

@@ -134,6 +134,13 @@ void refuse_input_type(const std::string& graph, int slot, const std::string& gi
       given, slot, wanted));
 }
 
+void refuse_reduction(const std::string& graph, int slot) {
+  throw CheckError(fmt::format(
+      "task graph '{}': set_reduction() of slot {}, whose values are Gathered: take a V in the "
+      "function of set_task() in place of a Gathered<V>",
+      graph, slot));
+}
+
 void refuse_second_input(const std::string& graph, const std::string& key, int slot) {
   throw CheckError(
       fmt::format("{}[{}] has its input of slot {} already: it is sent twice", graph, key, slot));

@@ -118,8 +118,8 @@ void input_of_another_type(World& world) {
   TaskGraph<int> graph(world, "means");
   graph.set_rank([](int) { return Rank(1); })
       .set_mapping([](int) { return 0; })
-      .set_task([](int, double) {});
-  if (world.rank() == 0) graph.send(4, 0, 10);
+      .set_task([](int, long) {});
+  if (world.rank() == 0) graph.send(4, 0, 2.5);
   world.wait();
 }
 

@@ -67,8 +67,8 @@ GRAPH = {
         "rank 0: the main function failed: task graph 'sums': send() to slot 1: the function of "
         "set_task() takes 1 inputs behind the key, slots 0 to 0"],
     "input_of_another_type": [
-        "rank 0: the main function failed: task graph 'means': send() of int to slot 0: the "
-        "function of set_task() takes double there"],
+        "rank 0: the main function failed: task graph 'means': send() of double to slot 0: "
+        "the function of set_task() takes long there"],
     "input_sent_twice": [
         "rank 1: task graph 'halo': input 0 failed: halo[9] has its input of slot 0 already: it is "
         "sent twice"],

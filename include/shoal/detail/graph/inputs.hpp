@@ -6,6 +6,7 @@
 #include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/core.hpp>
+#include <shoal/gathered.hpp>
 #include <shoal/key.hpp>
 #include <shoal/message.hpp>
 
@@ -20,6 +21,7 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace shoal::graph {
@@ -29,8 +31,94 @@ namespace shoal::graph {
                                     const std::string& wanted);
 [[noreturn]] void refuse_second_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_missing_input(const std::string& graph, const std::string& key, int slot);
+[[noreturn]] void refuse_reduction(const std::string& graph, int slot);
 [[noreturn]] void refuse_graph_rank(const TeamCore& scope, const std::string& graph,
                                     const std::string& task, std::int64_t rank);
+
+/// Which values a parameter of a task's function takes, where those that have come are kept, and
+/// what the function gets of them. This one takes exactly one.
+template <class W>
+struct InputOf {
+  using Value = wire::Owner<W>;
+  using Kept = std::optional<Value>;
+  static constexpr bool is_counted = true;  // each task has exactly one
+  static constexpr bool takes_many = false;
+  static decltype(auto) argument(Kept& kept) { return messaging::as_argument<W>(*kept); }
+};
+/// Takes one value or none.
+template <class W>
+struct InputOf<std::optional<W>> {
+  using Value = wire::Owner<W>;
+  using Kept = std::optional<Value>;
+  static constexpr bool is_counted = false;
+  static constexpr bool takes_many = false;
+  static std::optional<W> argument(Kept& kept) {
+    if (!kept.has_value()) return std::nullopt;
+    return messaging::as_argument<W>(*kept);
+  }
+};
+/// Takes any number of values.
+template <class V>
+struct InputOf<Gathered<V>> {
+  using Value = V;
+  using Kept = Gathered<V>;
+  static constexpr bool is_counted = false;
+  static constexpr bool takes_many = true;
+  static Gathered<V> argument(Kept& kept) { return std::move(kept); }
+};
+
+template <class T>
+inline constexpr bool is_optional_v = false;
+template <class T>
+inline constexpr bool is_optional_v<std::optional<T>> = true;
+
+/// A number that was sent to an input of another type.
+struct AnyNumber {
+  std::variant<std::int64_t, std::uint64_t, double> value;
+
+  /// The number as a T; nothing if a T does not hold it.
+  template <class T>
+  [[nodiscard]] std::optional<T> as() const {
+    return std::visit([](auto number) { return exactly<T>(number); }, value);
+  }
+  /// " 7" of an integer, which may be too large for an input; of others nothing, as they never fit.
+  [[nodiscard]] std::string text() const {
+    if (std::holds_alternative<double>(value)) return "";
+    return std::visit([](auto number) { return " " + std::to_string(number); }, value);
+  }
+  template <class N>
+  static AnyNumber of(N number) {
+    if constexpr (std::is_floating_point_v<N>) {
+      return {static_cast<double>(number)};
+    } else if constexpr (std::is_signed_v<N>) {
+      return {static_cast<std::int64_t>(number)};
+    } else {
+      return {static_cast<std::uint64_t>(number)};
+    }
+  }
+
+ private:
+  template <class T, class N>
+  static std::optional<T> exactly(N number) {
+    if constexpr (std::is_floating_point_v<T> && std::is_floating_point_v<N>) {
+      return static_cast<T>(number);  // rounds, as everywhere
+    } else if constexpr (std::is_floating_point_v<N>) {
+      return std::nullopt;  // would lose its fraction
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(number);
+    } else {
+      if (!std::in_range<T>(number)) return std::nullopt;
+      return static_cast<T>(number);
+    }
+  }
+};
+/// Numbers that are converted to the type of an input.
+template <class T>
+inline constexpr bool is_number_v =
+    std::is_same_v<T, float> || std::is_same_v<T, double> ||
+    (std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> &&
+     !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> &&
+     !std::is_same_v<T, char32_t>);
 
 /// One input of all tasks of a graph, of type V.
 template <class K, class V>
@@ -48,8 +136,21 @@ struct Slot {
     numbers.push_back(several.number());
     large.add_handlers(numbers);
   }
+  /// Brings a value to a task of this rank (`here`) or of another one.
+  template <class T>
+  void send(const K& key, Rank rank, Rank here, T&& value) const {
+    if (rank == here) {
+      put(key, V(std::forward<T>(value)));
+    } else if (large.takes(value, rank)) {
+      large.send({rank}, {key}, std::make_shared<const V>(std::forward<T>(value)));
+    } else {
+      one.send(rank, key, std::forward<T>(value));
+    }
+  }
 
   Function<void(const K& key, V value)> put;  // here; counts as a dependency
+  Function<V(V, V)> reduce;                   // joins the values of a task; empty: one may come
+  bool takes_many = false;                    // a Gathered
   ActiveMessage<K, V> one;
   ActiveMessage<std::vector<K>, V> several;  // and for other ranks, if it is a multicast
   LargeInput<K, V> large;                    // the same
@@ -66,8 +167,13 @@ class Inputs {
   virtual void run(const K& key) = 0;
   [[nodiscard]] virtual int slot_count() const = 0;
   /// Returns the Slot<K, V> of this number if V is the given type, else nullptr.
-  [[nodiscard]] virtual const void* find(int slot, const std::type_info& type) const = 0;
+  [[nodiscard]] virtual void* find(int slot, const std::type_info& type) const = 0;
   [[nodiscard]] virtual std::string type_of(int slot) const = 0;
+  /// Sends a number, converted to the type of the slot; returns false if that is no number, or does
+  /// not hold it.
+  virtual bool send_number(int slot, const K& key, Rank rank, const AnyNumber& number) const = 0;
+  /// Returns whether each task has as many inputs as there are slots.
+  [[nodiscard]] virtual bool is_counted() const = 0;
   /// Appends the numbers of its handlers.
   virtual void add_handlers(std::vector<std::uint32_t>& numbers) const = 0;
 
@@ -75,7 +181,8 @@ class Inputs {
   Inputs() = default;
 };
 
-/// Ws: parameters of the function. Inputs own their elements; for a view, it gets one of them.
+/// Ws: parameters of the function; see InputOf. Inputs own their elements; for a view, it gets one
+/// of them.
 template <class K, class F, class... Ws>
 class TypedInputs final : public Inputs<K> {
  public:
@@ -89,50 +196,83 @@ class TypedInputs final : public Inputs<K> {
         function_(std::move(function)),
         fulfill_(std::move(fulfill)),
         is_here_(std::move(is_here)),
+        here_(scope.rank()),
         shards_(std::make_unique<Shard[]>(kShards)) {
     make_slots(scope, place, std::index_sequence_for<Ws...>());
   }
 
   void run(const K& key) override { run_with(key, std::index_sequence_for<Ws...>()); }
   [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Ws)); }
-  [[nodiscard]] const void* find(int slot, const std::type_info& type) const override {
-    const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(wire::Owner<Ws>)...};
+  [[nodiscard]] void* find(int slot, const std::type_info& type) const override {
+    const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(ValueOf<Ws>)...};
     const auto index = static_cast<std::size_t>(slot);
     return *types[index] == type ? slots_[index].get() : nullptr;
   }
   [[nodiscard]] std::string type_of(int slot) const override {
-    const std::array<std::string, sizeof...(Ws)> names{type_name<wire::Owner<Ws>>()...};
+    const std::array<std::string, sizeof...(Ws)> names{type_name<ValueOf<Ws>>()...};
     return names[static_cast<std::size_t>(slot)];
   }
   void add_handlers(std::vector<std::uint32_t>& numbers) const override {
     add_handlers(numbers, std::index_sequence_for<Ws...>());
   }
+  bool send_number(int slot, const K& key, Rank rank, const AnyNumber& number) const override {
+    return convert(slot, key, rank, number, std::index_sequence_for<Ws...>());
+  }
+  [[nodiscard]] bool is_counted() const override { return (InputOf<Ws>::is_counted && ...); }
 
  private:
   static constexpr std::size_t kShards = 64;
-  using Values = std::tuple<std::optional<wire::Owner<Ws>>...>;
+  template <class W>
+  using ValueOf = typename InputOf<W>::Value;
+  template <std::size_t I>
+  using Input = InputOf<std::tuple_element_t<I, std::tuple<Ws...>>>;
+  using Values = std::tuple<typename InputOf<Ws>::Kept...>;
   struct alignas(64) Shard {
     sync::Mutex mutex;
     FlatMap<K, Values> values SHOAL_GUARDED_BY(mutex);
   };
   Shard& shard_of(std::uint64_t hash) { return shards_[hash % kShards]; }
 
+  template <std::size_t I>
+  [[nodiscard]] const Slot<K, typename Input<I>::Value>& slot() const {
+    return *static_cast<const Slot<K, typename Input<I>::Value>*>(slots_[I].get());
+  }
+  template <std::size_t I>
+  bool convert(int wanted, const K& key, Rank rank, const AnyNumber& number) const {
+    using V = typename Input<I>::Value;
+    if constexpr (is_number_v<V>) {
+      if (wanted != static_cast<int>(I)) return false;
+      const std::optional<V> value = number.as<V>();
+      if (!value.has_value()) return false;
+      slot<I>().send(key, rank, here_, *value);
+      return true;
+    } else {
+      return false;
+    }
+  }
+  template <std::size_t... I>
+  bool convert(int wanted, const K& key, Rank rank, const AnyNumber& number,
+               std::index_sequence<I...> /*indices*/) const {
+    return (convert<I>(wanted, key, rank, number) || ...);
+  }
   template <std::size_t... I>
   void add_handlers(std::vector<std::uint32_t>& numbers,
                     std::index_sequence<I...> /*indices*/) const {
-    (static_cast<const Slot<K, wire::Owner<Ws>>*>(slots_[I].get())->add_handlers(numbers), ...);
+    (slot<I>().add_handlers(numbers), ...);
   }
   template <std::size_t... I>
   void make_slots(TeamCore& scope, const std::source_location& place,
                   std::index_sequence<I...> /*indices*/) {
-    (make_slot<I, wire::Owner<Ws>>(scope, place), ...);
+    (make_slot<I, ValueOf<Ws>>(scope, place), ...);
   }
   template <std::size_t I, class V>
   void make_slot(TeamCore& scope, const std::source_location& place) {
     const std::string name = "task graph '" + graph_ + "': input " + std::to_string(I);
-    slots_[I] = std::make_shared<Slot<K, V>>(
+    auto slot = std::make_shared<Slot<K, V>>(
         scope, name, place, [this](const K& key, V value) { put<I>(key, std::move(value)); },
         [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
+    slot->takes_many = Input<I>::takes_many;
+    slots_[I] = std::move(slot);
   }
 
   // The last one of the keys of this rank gets the value itself.
@@ -146,21 +286,38 @@ class TypedInputs final : public Inputs<K> {
     }
     if (last != nullptr) put<I>(*last, std::move(value));
   }
+  // A reduction is the program's code, so it is called without a lock: meanwhile the task has no
+  // value, and others may keep theirs, which are joined next.
   template <std::size_t I, class V>
-  void put(const K& key, V value) {
+  void put(const K& key, V given) {
     const std::uint64_t hash = KeyHash<K>{}(key);
-    bool again = false;
-    {
-      Shard& shard = shard_of(hash);
-      const sync::Lock lock(shard.mutex);
-      Values* values = shard.values.find(hash, key);
-      if (values == nullptr) values = &shard.values.insert(hash, key, Values());
-      auto& place = std::get<I>(*values);
-      again = place.has_value();
-      if (!again) place.emplace(std::move(value));
+    std::optional<V> value(std::move(given));
+    while (std::optional<V> other = keep<I>(hash, key, value)) {
+      const Function<V(V, V)>& reduce = slot<I>().reduce;
+      if (!reduce) refuse_second_input(graph_, format_key(key), static_cast<int>(I));
+      value.emplace(reduce(std::move(*other), std::move(*value)));
     }
-    if (again) refuse_second_input(graph_, format_key(key), static_cast<int>(I));
     fulfill_(key);
+  }
+  // Keeps the value, or returns the one that stands in its place; takes that out if the two are to
+  // be joined.
+  template <std::size_t I, class V>
+  std::optional<V> keep(std::uint64_t hash, const K& key, std::optional<V>& value) {
+    Shard& shard = shard_of(hash);
+    const sync::Lock lock(shard.mutex);
+    Values* values = shard.values.find(hash, key);
+    if (values == nullptr) values = &shard.values.insert(hash, key, Values());
+    auto& kept = std::get<I>(*values);
+    if constexpr (Input<I>::takes_many) {
+      kept.values.push_back(std::move(*value));
+    } else if (!kept.has_value()) {
+      kept.emplace(std::move(*value));
+    } else if (slot<I>().reduce) {
+      return std::exchange(kept, std::nullopt);
+    } else {
+      return std::move(value);  // no copy of theirs, which the task keeps
+    }
+    return std::nullopt;
   }
 
   template <std::size_t... I>
@@ -175,17 +332,21 @@ class TypedInputs final : public Inputs<K> {
         shard.values.erase(hash, key);
       }
     }
-    (check(key, std::get<I>(values).has_value(), static_cast<int>(I)), ...);
-    function_(key, messaging::as_argument<Ws>(*std::get<I>(values))...);
+    (check<I>(key, std::get<I>(values)), ...);
+    function_(key, Input<I>::argument(std::get<I>(values))...);
   }
-  void check(const K& key, bool there, int slot) const {
-    if (!there) refuse_missing_input(graph_, format_key(key), slot);
+  template <std::size_t I, class Kept>
+  void check(const K& key, const Kept& kept) const {
+    if constexpr (Input<I>::is_counted) {
+      if (!kept.has_value()) refuse_missing_input(graph_, format_key(key), static_cast<int>(I));
+    }
   }
 
   const std::string graph_;
   F function_;
   const Fulfill fulfill_;
   const IsHere is_here_;
+  const Rank here_;
   const std::unique_ptr<Shard[]> shards_;
   std::array<std::shared_ptr<void>, sizeof...(Ws)> slots_;
 };
@@ -204,6 +365,20 @@ struct InputTypes<TypeList<First, Ws...>> {
     return CallableAs<F, void, const K&, std::decay_t<Ws>...>;
   }
   static constexpr std::size_t kCount = sizeof...(Ws);
+};
+
+/// V of a function V(V, V).
+template <class F>
+struct Reduction {
+  using Value = void;
+};
+template <PlainFunction F>
+struct Reduction<F> {
+  template <class... Ws>
+  static void first(TypeList<Ws...>);
+  template <class A, class B>
+  static std::decay_t<A> first(TypeList<A, B>);
+  using Value = decltype(first(typename messaging::FunctionTraits<F>::Wires{}));
 };
 
 /// Number of inputs that a task's function takes; 0 also if its parameters cannot be listed.
