@@ -1,15 +1,40 @@
 #pragma once
-// Policies of object caches: which copies are kept, and which go.
+// Policies of object caches (which copies are kept, and which go), their errors and counters.
 
 #include <shoal/detail/base/flat_map.hpp>
+#include <shoal/error.hpp>
 #include <shoal/global_ptr.hpp>
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <optional>
 
 namespace shoal {
+
+/// Error of lget() when there is no copy of the object.
+class CacheMiss : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Error of a read of a copy that is out of date: its object has changed, and the program has not
+/// invalidated the copy.
+class StaleReadError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Counters of an ObjectCache on one rank.
+struct CacheStatistics {
+  std::uint64_t hits = 0;       // copies that were found
+  std::uint64_t misses = 0;     // fetches, and waits for one that was under way
+  std::uint64_t fetches = 0;    // requests that were sent
+  std::uint64_t evictions = 0;  // by the policy
+  std::uint64_t copies = 0;     // that are kept now
+  std::uint64_t bytes = 0;      // of them
+};
 
 /// Address of a cached object.
 using CacheKey = GlobalPtr<const std::byte>;

@@ -7,6 +7,7 @@
 #include <shoal/detail/flow/sequence.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/flow_data.hpp>
+#include <shoal/flow_options.hpp>
 
 #include <array>
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <shoal/detail/base/number.hpp>
 #include <shoal/detail/flow/task.hpp>
 #include <shoal/detail/flow/types.hpp>
+#include <shoal/matrix_view.hpp>
 #include <shoal/rank.hpp>
 
 #include <concepts>

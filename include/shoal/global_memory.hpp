@@ -6,6 +6,7 @@
 #include <shoal/detail/memory/word.hpp>
 #include <shoal/global_ptr.hpp>
 #include <shoal/large_message.hpp>
+#include <shoal/memory_options.hpp>
 #include <shoal/transfer.hpp>
 
 #include <algorithm>

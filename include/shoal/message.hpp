@@ -5,6 +5,7 @@
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/team/multicast.hpp>
 #include <shoal/detail/team/send.hpp>
+#include <shoal/message_options.hpp>
 
 #include <concepts>
 #include <memory>
