@@ -62,8 +62,24 @@ void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   scheduler_.submit(std::move(task));
 }
 
+namespace {
+
+bool is_cancellation(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const CancelledError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 // The exception is kept before others see that the group is cancelled, and throw because of that.
+// A task that a cancellation ends, as one in a loop, does as it was asked.
 void TaskGroup::keep(std::exception_ptr error) {
+  if (is_cancelled() && is_cancellation(error)) return;
   {
     const sync::Lock lock(mutex_);
     if (error_ == nullptr) error_ = std::move(error);

@@ -1,0 +1,236 @@
+#pragma once
+// Reductions and scans with the same result for any number of workers.
+
+#include <shoal/detail/loops/loop.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal::loops {
+
+struct Plus {
+  template <class T, class U>
+  constexpr auto operator()(const T& a, const U& b) const {
+    return a + b;
+  }
+};
+
+/// Division of iterations into blocks of about one size, by their number alone.
+class Blocks {
+ public:
+  static constexpr std::int64_t kMost = 1024;
+  explicit Blocks(std::int64_t iterations)
+      : count_(iterations < kMost ? iterations : kMost),
+        size_(iterations / count_),
+        larger_(iterations % count_) {}
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  /// First iteration of block n; for n == count() the end of all.
+  [[nodiscard]] std::int64_t begin(std::int64_t n) const {
+    return n * size_ + (n < larger_ ? n : larger_);
+  }
+
+ private:
+  std::int64_t count_;
+  std::int64_t size_;
+  std::int64_t larger_;  // blocks that have one more
+};
+
+/// Binary tree in whose leaves blocks leave their values. A worker that comes to a node second
+/// combines both values, in their order, and goes on to the node above.
+template <class T, class Combine>
+class Tree {
+ public:
+  Tree(std::int64_t leaves, const Combine& combine)
+      : leaves_(leaves), combine_(combine), nodes_(new Node[static_cast<std::size_t>(leaves)]) {}
+
+  void leave(std::int64_t leaf, T value) {
+    std::int64_t first_node = 0;
+    for (std::int64_t count = leaves_; count > 1; count = (count + 1) / 2, leaf /= 2) {
+      const std::int64_t node_at = first_node + leaf / 2;
+      first_node += count / 2;
+      if (leaf == count - 1 && leaf % 2 == 0) continue;  // alone
+      Node& node = nodes_[static_cast<std::size_t>(node_at)];
+      std::optional<T>& mine = leaf % 2 == 0 ? node.left : node.right;
+      // acquire, acq_rel: the second one sees the value of the first
+      if (!node.has_one.load(std::memory_order_acquire)) {
+        mine.emplace(std::move(value));
+        if (!node.has_one.exchange(true, std::memory_order_acq_rel)) return;
+        value = std::move(*mine);
+      }
+      if (leaf % 2 == 0) {
+        value = combine_(std::move(value), std::move(*node.right));
+      } else {
+        value = combine_(std::move(*node.left), std::move(value));
+      }
+      node.left.reset();
+      node.right.reset();
+    }
+    result_.emplace(std::move(value));
+  }
+  [[nodiscard]] T result() { return std::move(*result_); }
+
+ private:
+  struct Node {
+    std::atomic<bool> has_one{false};
+    std::optional<T> left;
+    std::optional<T> right;
+  };
+  const std::int64_t leaves_;
+  const Combine& combine_;
+  const std::unique_ptr<Node[]> nodes_;  // leaves_ - 1, level by level
+  std::optional<T> result_;
+};
+
+/// `item_of(n)`: the argument for iteration n.
+template <class T, class Map, class Combine, class ItemOf>
+T reduce(const char* call, const LoopOptions& options, std::int64_t count, T identity,
+         const Map& map, const Combine& combine, const ItemOf& item_of) {
+  using Item = decltype(item_of(std::int64_t{}));
+  constexpr bool kAdds = std::is_invocable_v<const Map&, T&, Item>;
+  static_assert(kAdds || std::is_invocable_r_v<T, const Map&, Item>,
+                "shoal: the function of a reduction is map(i), whose value becomes one of the type "
+                "of the identity, or map(sum, i), which adds to the sum");
+  static_assert(std::is_invocable_r_v<T, const Combine&, T, T>,
+                "shoal: combine(a, b) of a reduction takes and returns values of the type of the "
+                "identity");
+  if (count == 0) {
+    check_caller(call);
+    return identity;
+  }
+  const Blocks blocks(count);
+  Tree<T, Combine> tree(blocks.count(), combine);
+  run_range(call, options, blocks.count(), [&](std::int64_t first, std::int64_t last) {
+    with_local(map, [&](const auto& local) {
+      for (std::int64_t block = first; block != last; ++block) {
+        std::int64_t i = blocks.begin(block);
+        const std::int64_t end = blocks.begin(block + 1);
+        if constexpr (kAdds) {
+          T sum = identity;
+          for (; i != end; ++i) local(sum, item_of(i));
+          tree.leave(block, std::move(sum));
+        } else {
+          T sum = local(item_of(i));
+          for (++i; i != end; ++i) sum = combine(std::move(sum), T(local(item_of(i))));
+          tree.leave(block, std::move(sum));
+        }
+      }
+    });
+  });
+  return tree.result();
+}
+
+/// Scan in at most two passes: a worker that reaches a block when the sum of all before it is known
+/// writes the block at once. The others are written in a second pass.
+template <class T, class It, class Out, class Combine>
+class Scan {
+ public:
+  Scan(std::int64_t count, const T* init, It first, Out out, const Combine& combine)
+      : blocks_(count),
+        exclusive_(init != nullptr),
+        first_(first),
+        out_(out),
+        combine_(combine),
+        before_(static_cast<std::size_t>(blocks_.count()) + 1),
+        sums_(static_cast<std::size_t>(blocks_.count())),
+        known_(new std::atomic<bool>[static_cast<std::size_t>(blocks_.count()) + 1]) {
+    for (std::int64_t n = 0; n <= blocks_.count(); ++n) known_[index(n)].store(n == 0);
+    if (exclusive_) before_[0].emplace(*init);
+  }
+
+  void run(const char* call, const LoopOptions& options) {
+    run_range(call, options, blocks_.count(), [this](std::int64_t first, std::int64_t last) {
+      for (; first != last; ++first) pass(first);
+    });
+    std::vector<std::int64_t> rest;
+    for (std::int64_t n = 0; n != blocks_.count(); ++n) {
+      if (known_[index(n) + 1].load(std::memory_order_relaxed)) continue;
+      rest.push_back(n);
+      before_[index(n) + 1].emplace(with_before(n, *sums_[index(n)]));
+    }
+    run_range(call, options, static_cast<std::int64_t>(rest.size()),
+              [&](std::int64_t first, std::int64_t last) {
+                for (; first != last; ++first) static_cast<void>(write(rest[index(first)]));
+              });
+  }
+
+ private:
+  static std::size_t index(std::int64_t n) { return static_cast<std::size_t>(n); }
+  [[nodiscard]] auto at(std::int64_t i) const {
+    return first_ + static_cast<std::iter_difference_t<It>>(i);
+  }
+  void put(std::int64_t i, const T& value) {
+    out_[static_cast<std::iter_difference_t<Out>>(i)] = value;
+  }
+  [[nodiscard]] T with_before(std::int64_t block, const T& value) const {
+    const std::optional<T>& before = before_[index(block)];
+    return before ? combine_(*before, value) : value;
+  }
+
+  void pass(std::int64_t block) {
+    // acquire pairs with the release below: the sum before the block is there
+    if (known_[index(block)].load(std::memory_order_acquire)) {
+      before_[index(block) + 1].emplace(with_before(block, write(block)));
+      known_[index(block) + 1].store(true, std::memory_order_release);
+      return;
+    }
+    std::int64_t i = blocks_.begin(block);
+    const std::int64_t end = blocks_.begin(block + 1);
+    T sum = *at(i);
+    for (++i; i != end; ++i) sum = combine_(sum, *at(i));
+    sums_[index(block)].emplace(std::move(sum));
+  }
+
+  /// Writes a block, and returns the sum of its elements.
+  T write(std::int64_t block) {
+    std::int64_t i = blocks_.begin(block);
+    const std::int64_t end = blocks_.begin(block + 1);
+    T sum = *at(i);
+    if (exclusive_) {
+      T all = *before_[index(block)];
+      put(i, all);
+      all = combine_(all, sum);
+      for (++i; i != end; ++i) {
+        const T value = *at(i);
+        put(i, all);
+        all = combine_(all, value);
+        sum = combine_(sum, value);
+      }
+    } else {
+      T all = with_before(block, sum);
+      put(i, all);
+      for (++i; i != end; ++i) {
+        const T value = *at(i);
+        all = combine_(all, value);
+        sum = combine_(sum, value);
+        put(i, all);
+      }
+    }
+    return sum;
+  }
+
+  const Blocks blocks_;
+  const bool exclusive_;
+  const It first_;
+  const Out out_;
+  const Combine& combine_;
+  std::vector<std::optional<T>> before_;  // each block: combined elements before it
+  std::vector<std::optional<T>> sums_;    // of blocks that were not written in the first pass
+  // Whether before_ of a block is there in the first pass; its successor's: the block was written.
+  const std::unique_ptr<std::atomic<bool>[]> known_;
+};
+
+template <class T, class It, class Out, class Combine>
+void scan(const char* call, const LoopOptions& options, std::int64_t count, const T* init, It first,
+          Out out, const Combine& combine) {
+  if (count == 0) return check_caller(call);
+  Scan<T, It, Out, Combine>(count, init, first, out, combine).run(call, options);
+}
+
+}  // namespace shoal::loops

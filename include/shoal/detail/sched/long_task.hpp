@@ -1,0 +1,25 @@
+#pragma once
+// Calls of a task that does much work in pieces and shares it with other workers.
+
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/task.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace shoal::sched {
+
+/// Lets the calling worker handle messages and timers that are due, between two pieces of the work
+/// of its task. In simulated worlds the worker's step ends here, so that others continue.
+/// **Caller**: a task or the main function. **Blocks**: never. **Cost**: a few nanoseconds.
+void between_pieces();
+
+/// Destroys the newest task of the calling worker's deque in place of running it, if `is_it(task)`.
+/// **Caller**: a task that submitted it, and knows that nothing is left for it to do.
+void drop_newest(FunctionRef<bool(const Task&)> is_it);
+
+/// Shows a task in traces from now on that was submitted with the id trace::kHiddenTask: made ready
+/// by the task `cause`, with `key` as its key. **Caller**: the task.
+void show_in_trace(Task& task, std::uint64_t cause, std::string_view key) noexcept;
+
+}  // namespace shoal::sched

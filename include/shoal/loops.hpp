@@ -1,0 +1,325 @@
+#pragma once
+// Loops whose iterations the workers of a rank share.
+//
+// Each call runs iterations in its caller, and workers without work take part: one takes half of
+// what nobody has begun. No number says how many iterations go together: that follows the time
+// they take. It returns when all iterations have ended.
+//
+// **Caller**: a task or the main function; loops nest. **Blocks**: parks the caller while other
+// workers end their iterations; its worker runs other tasks meanwhile, but none on the caller's
+// stack except iterations of this loop. **Errors**: the first exception of an iteration; iterations
+// that have not begun are skipped, further exceptions are dropped. CancelledError when iterations
+// were skipped because the caller's TaskGroup was cancelled or the world has failed. CheckError in
+// a handler, on a thread that is no worker, and for a range that ends before it begins.
+// **Ordering**: everything before the call happens before each iteration, and each iteration before
+// the return. Iterations are not ordered: one must not wait for another one.
+
+#include <shoal/detail/loops/items.hpp>
+#include <shoal/detail/loops/loop.hpp>
+#include <shoal/detail/loops/reduction.hpp>
+#include <shoal/detail/loops/sort.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace shoal {
+
+/// Numbers first to last - 1.
+struct Interval {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  [[nodiscard]] constexpr std::int64_t size() const { return last - first; }
+};
+
+/// Pairs of a row and a column. A loop over them goes block by block: each is small enough for a
+/// cache, and has several rows and columns.
+struct Range2D {
+  Interval rows;
+  Interval columns;
+};
+
+namespace loops {
+
+template <class T>
+concept Index = std::integral<T> && !std::same_as<T, bool>;
+
+/// Something with a begin and an end, by whose positions one may jump.
+template <class R>
+concept RandomRange = requires(R& range) {
+  { std::begin(range) } -> std::random_access_iterator;
+  std::end(range);
+};
+
+/// The number of iterations from `first` to `last`, as long as that is a number.
+template <class I>
+std::int64_t count_of(const char* call, const LoopOptions& options, I first, I last) {
+  if (last < first) refuse_range(call, options);
+  const auto count = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+  if (count > static_cast<std::uint64_t>(INT64_MAX)) refuse_range(call, options);
+  return static_cast<std::int64_t>(count);
+}
+
+/// Both ends of a range of numbers as their common type. **Errors**: CheckError for one that this
+/// type does not hold.
+template <class C, class I>
+C end_as(const char* call, const LoopOptions& options, I end) {
+  if (!std::in_range<C>(end)) refuse_range(call, options);
+  return static_cast<C>(end);
+}
+
+/// Division of a Range2D into blocks.
+struct Grid {
+  std::int64_t edge = 1;    // rows and columns of a block
+  std::int64_t down = 0;    // blocks
+  std::int64_t across = 0;  // likewise
+  [[nodiscard]] std::int64_t count() const { return down * across; }
+  /// Numbers of block `n` of those that `whole` is divided into.
+  [[nodiscard]] Interval part(std::int64_t n, const Interval& whole) const {
+    const std::int64_t first = whole.first + n * edge;
+    return {first, whole.last - first > edge ? first + edge : whole.last};
+  }
+};
+/// As many blocks as needed for many workers, of 64 rows and columns at most.
+[[nodiscard]] Grid make_grid(std::int64_t rows, std::int64_t columns);
+
+/// Iteration n of those that begin with `first`, without overflow on the way.
+template <class C>
+constexpr C number_at(C first, std::int64_t n) {
+  return static_cast<C>(static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(n));
+}
+
+template <class F, class... Args>
+consteval bool check_body() {
+  static_assert(std::is_invocable_v<const F&, Args...>,
+                "shoal: the body of a loop takes an iteration (a number, or an element), and runs "
+                "on several workers at once: a lambda without 'mutable', or a const operator()");
+  return std::is_invocable_v<const F&, Args...>;
+}
+
+}  // namespace loops
+
+/// Calls f(i) for each number i from `first` to `last` - 1; or, if f takes two numbers, f(begin,
+/// end) for pieces of this range, which the body goes through itself.
+template <loops::Index I, loops::Index J, class F>
+void parallel_for(I first, J last, F&& f, const LoopOptions& options = {}) {
+  using C = std::common_type_t<I, J>;
+  constexpr const char* kCall = "parallel_for";
+  const C begin = loops::end_as<C>(kCall, options, first);
+  const C end = loops::end_as<C>(kCall, options, last);
+  using Body = std::remove_reference_t<F>;
+  const Body& body = f;
+  const std::int64_t count = loops::count_of(kCall, options, begin, end);
+  if constexpr (!std::is_invocable_v<const Body&, C> && std::is_invocable_v<const Body&, C, C>) {
+    loops::run_range(kCall, options, count, [&body, begin](std::int64_t b, std::int64_t e) {
+      body(loops::number_at(begin, b), loops::number_at(begin, e));
+    });
+  } else if constexpr (loops::check_body<Body, C>()) {
+    loops::run_range(kCall, options, count, [&body, begin](std::int64_t b, std::int64_t e) {
+      loops::with_local(body, [&](const auto& local) {
+        const C stop = loops::number_at(begin, e);
+        for (C i = loops::number_at(begin, b); i != stop; ++i) local(i);
+      });
+    });
+  }
+}
+
+/// Calls f(*i) for each iterator i from `first` to before `last`.
+template <std::random_access_iterator It, class F>
+void parallel_for(It first, It last, F&& f, const LoopOptions& options = {}) {
+  using Body = std::remove_reference_t<F>;
+  const Body& body = f;
+  if (last < first) loops::refuse_range("parallel_for", options);
+  if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+    loops::run_range("parallel_for", options, last - first, [&](std::int64_t b, std::int64_t e) {
+      loops::with_local(body, [&](const auto& local) {
+        const It stop = first + static_cast<std::iter_difference_t<It>>(e);
+        for (It i = first + static_cast<std::iter_difference_t<It>>(b); i != stop; ++i) local(*i);
+      });
+    });
+  }
+}
+
+/// Calls f(element) for each element of a vector, an array, or another range by whose positions
+/// one may jump.
+template <loops::RandomRange R, class F>
+void parallel_for(R&& range, F&& f, const LoopOptions& options = {}) {
+  parallel_for(std::begin(range), std::end(range), std::forward<F>(f), options);
+}
+
+/// Calls f(i, j) for each row i and column j of the range; or, if f takes a Range2D, f(block) for
+/// blocks of it.
+template <class F>
+void parallel_for(const Range2D& range, F&& f, const LoopOptions& options = {}) {
+  using Body = std::remove_reference_t<F>;
+  const Body& body = f;
+  constexpr const char* kCall = "parallel_for";
+  const std::int64_t rows = loops::count_of(kCall, options, range.rows.first, range.rows.last);
+  const std::int64_t columns =
+      loops::count_of(kCall, options, range.columns.first, range.columns.last);
+  const loops::Grid grid = loops::make_grid(rows, columns);
+  const auto run_blocks = [&](const auto& run_block) {
+    loops::run_range(kCall, options, grid.count(), [&](std::int64_t b, std::int64_t e) {
+      loops::with_local(body, [&](const auto& local) {
+        for (; b != e; ++b) {
+          run_block(local, Range2D{grid.part(b / grid.across, range.rows),
+                                   grid.part(b % grid.across, range.columns)});
+        }
+      });
+    });
+  };
+  if constexpr (std::is_invocable_v<const Body&, const Range2D&>) {
+    run_blocks([](const auto& local, const Range2D& block) { local(block); });
+  } else if constexpr (loops::check_body<Body, std::int64_t, std::int64_t>()) {
+    run_blocks([](const auto& local, const Range2D& block) {
+      for (std::int64_t i = block.rows.first; i != block.rows.last; ++i) {
+        for (std::int64_t j = block.columns.first; j != block.columns.last; ++j) local(i, j);
+      }
+    });
+  }
+}
+
+/// Calls the functions, each once, in any order and in parallel where workers are free.
+template <class... Fs>
+  requires(sizeof...(Fs) > 0)
+void parallel_invoke(Fs&&... functions) {
+  constexpr auto kCount = static_cast<std::int64_t>(sizeof...(Fs));
+  loops::run_range(
+      "parallel_invoke", {}, kCount,
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t n = begin; n != end; ++n) {
+          std::int64_t at = 0;
+          static_cast<void>(((at++ == n ? (static_cast<void>(functions()), true) : false) || ...));
+        }
+      },
+      true);
+}
+
+/// Adds items to the loop of parallel_for_each() that gave it to its body.
+template <class T>
+using Feeder = loops::Feeder<T>;
+
+/// Calls f(item) for each item from `first` to before `last`, iterators of any kind; or, if f takes
+/// a Feeder, f(item, feeder), with copies of the items: feeder.add(item) adds one, for which f is
+/// called as well. An f without feeder gets the elements themselves, and those of a container are
+/// not copied.
+template <std::input_iterator It, std::sentinel_for<It> End, class F>
+void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {}) {
+  using Body = std::remove_reference_t<F>;
+  using T = std::iter_value_t<It>;
+  const Body& body = f;
+  constexpr const char* kCall = "parallel_for_each";
+  if constexpr (std::is_invocable_v<const Body&, T&, Feeder<T>&> ||
+                std::is_invocable_v<const Body&, T, Feeder<T>&>) {
+    std::vector<T> items;
+    for (; first != last; ++first) items.emplace_back(*first);
+    loops::run_items(kCall, options, std::move(items), body);
+  } else if constexpr (std::random_access_iterator<It> && std::same_as<It, End>) {
+    if (last < first) loops::refuse_range(kCall, options);
+    if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+      loops::run_range(kCall, options, last - first, [&](std::int64_t b, std::int64_t e) {
+        for (; b != e; ++b) body(first[static_cast<std::iter_difference_t<It>>(b)]);
+      });
+    }
+  } else if constexpr (std::forward_iterator<It>) {
+    std::vector<It> places;
+    for (; first != last; ++first) places.push_back(first);
+    if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+      loops::run_range(kCall, options, std::ssize(places), [&](std::int64_t b, std::int64_t e) {
+        for (; b != e; ++b) body(*places[static_cast<std::size_t>(b)]);
+      });
+    }
+  } else {
+    std::vector<T> items;
+    for (; first != last; ++first) items.emplace_back(*first);
+    if constexpr (loops::check_body<Body, T&>()) {
+      loops::run_range(kCall, options, std::ssize(items), [&](std::int64_t b, std::int64_t e) {
+        for (; b != e; ++b) body(items[static_cast<std::size_t>(b)]);
+      });
+    }
+  }
+}
+
+/// Calls f for each element of a container; see parallel_for_each() of iterators.
+template <class R, class F>
+  requires requires(R& range) {
+    std::begin(range);
+    std::end(range);
+  }
+void parallel_for_each(R&& range, F&& f, const LoopOptions& options = {}) {
+  parallel_for_each(std::begin(range), std::end(range), std::forward<F>(f), options);
+}
+
+/// Combines map(i) for each number i from `first` to `last` - 1 with combine(a, b), which is
+/// associative, in the order of i. `identity`: the result without numbers; combine(identity, x) is
+/// x. The result is the same for any number of workers, bit by bit, also of floating-point numbers:
+/// what is combined with what depends on the number of iterations alone. If map takes two
+/// arguments, map(sum, i) adds an iteration to `sum`, which begins as a copy of `identity`: for
+/// sums that are large objects.
+template <loops::Index I, loops::Index J, class T, class Map, class Combine = loops::Plus>
+[[nodiscard]] T parallel_reduce(I first, J last, T identity, const Map& map,
+                                const Combine& combine = {}, const LoopOptions& options = {}) {
+  using C = std::common_type_t<I, J>;
+  constexpr const char* kCall = "parallel_reduce";
+  const C begin = loops::end_as<C>(kCall, options, first);
+  const C end = loops::end_as<C>(kCall, options, last);
+  return loops::reduce(kCall, options, loops::count_of(kCall, options, begin, end),
+                       std::move(identity), map, combine,
+                       [begin](std::int64_t i) { return loops::number_at(begin, i); });
+}
+
+/// Combines map(element) for each element of a range; see parallel_reduce() of numbers.
+template <loops::RandomRange R, class T, class Map, class Combine = loops::Plus>
+[[nodiscard]] T parallel_reduce(R&& range, T identity, const Map& map, const Combine& combine = {},
+                                const LoopOptions& options = {}) {
+  const auto begin = std::begin(range);
+  return loops::reduce("parallel_reduce", options, std::end(range) - begin, std::move(identity),
+                       map, combine, [&begin](std::int64_t i) -> decltype(auto) {
+                         return begin[static_cast<std::iter_difference_t<decltype(begin)>>(i)];
+                       });
+}
+
+/// Writes, for each element from `first` to before `last`, combine of all elements up to it, that
+/// one included, to the same place from `out` on, which may be `first`. combine(a, b) is
+/// associative. The result is the same for any number of workers, bit by bit. Needs a copyable
+/// value type.
+template <std::random_access_iterator It, std::random_access_iterator Out,
+          class Combine = loops::Plus>
+void parallel_scan(It first, It last, Out out, const Combine& combine = {},
+                   const LoopOptions& options = {}) {
+  if (last < first) loops::refuse_range("parallel_scan", options);
+  using T = std::iter_value_t<It>;
+  loops::scan<T>("parallel_scan", options, last - first, nullptr, first, out, combine);
+}
+
+/// Writes, for each element from `first` to before `last`, combine of `init` and all elements
+/// before it to the same place from `out` on; see parallel_scan().
+template <std::random_access_iterator It, std::random_access_iterator Out, class T,
+          class Combine = loops::Plus>
+void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& combine = {},
+                             const LoopOptions& options = {}) {
+  if (last < first) loops::refuse_range("parallel_exclusive_scan", options);
+  loops::scan<T>("parallel_exclusive_scan", options, last - first, &init, first, out, combine);
+}
+
+/// Sorts the elements from `first` to before `last`: afterwards less(b, a) is false for each a
+/// before b. Equal elements may change places. If less() throws, the elements are there in some
+/// order.
+template <std::random_access_iterator It, class Less = loops::Less>
+void parallel_sort(It first, It last, const Less& less = {}, const LoopOptions& options = {}) {
+  if (last < first) loops::refuse_range("parallel_sort", options);
+  loops::sort("parallel_sort", options, first, last, less);
+}
+
+/// Sorts a vector, an array, or another range by whose positions one may jump; see parallel_sort()
+/// of iterators.
+template <loops::RandomRange R, class Less = loops::Less>
+void parallel_sort(R&& range, const Less& less = {}, const LoopOptions& options = {}) {
+  parallel_sort(std::begin(range), std::end(range), less, options);
+}
+
+}  // namespace shoal

@@ -1,0 +1,139 @@
+#include <shoal/detail/loops/tokens.hpp>
+
+#include <shoal/detail/base/check.hpp>
+#include <shoal/error.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace shoal::loops {
+
+std::size_t checked_tokens(int count, const std::string& name) {
+  SHOAL_CHECK(count >= 1,
+              "'{}' with {} tokens: a pipeline needs one at least, and a few for each "
+              "worker to keep them busy",
+              name, count);
+  return static_cast<std::size_t>(count);
+}
+
+Tokens::Tokens(std::string name, std::vector<StageMode> stages)
+    : name_(std::move(name)), stage_count_(stages.size()) {
+  const sync::Lock lock(mutex_);
+  for (const StageMode mode : stages) stages_.push_back({.mode = mode});
+}
+
+void Tokens::run(std::vector<Token*> tokens) {
+  TaskGroup group(name_);
+  group_ = &group;
+  token_count_ = tokens.size();
+  {
+    const sync::Lock lock(mutex_);
+    free_ = std::move(tokens);
+    for (StageState& stage : stages_) {
+      if (stage.mode == StageMode::serial_in_order) stage.waiting.resize(token_count_);
+    }
+  }
+  spawn(nullptr);
+  group.wait();
+  if (group.is_cancelled())
+    throw CancelledError(name_ + ": the task group of its caller was cancelled");
+}
+
+void Tokens::spawn(Token* token) {
+  group_->spawn([this, token] { go(token); }, name_);
+}
+
+void Tokens::go(Token* token) {
+  for (;;) {
+    if (group_->is_cancelled()) return;
+    if (token == nullptr) token = produce_next();
+    if (token == nullptr) return;
+    while (token->stage < stage_count_ && enter(*token)) {
+      run_stage(*token);
+      leave(*token);
+      if (group_->is_cancelled()) return;
+    }
+    if (token->stage == stage_count_) give_back(*token);
+    token = nullptr;
+  }
+}
+
+// Other tokens need another task, which gets items meanwhile.
+Token* Tokens::produce_next() {
+  Token* token = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    if (ended_ || producing_ || free_.empty()) return nullptr;
+    producing_ = true;
+    token = free_.back();
+    free_.pop_back();
+  }
+  const bool has_item = produce(*token);
+  bool has_more = false;
+  {
+    const sync::Lock lock(mutex_);
+    producing_ = false;
+    if (!has_item) {
+      ended_ = true;
+      return nullptr;
+    }
+    token->number = produced_++;
+    token->stage = 0;
+    token->entered = false;
+    has_more = !free_.empty();
+  }
+  if (has_more) spawn(nullptr);
+  return token;
+}
+
+void Tokens::give_back(Token& token) {
+  const sync::Lock lock(mutex_);
+  free_.push_back(&token);
+}
+
+// False: it waits in the stage, and the task that leaves that next goes on with it. So nothing of
+// the token is touched after that.
+bool Tokens::enter(Token& token) {
+  if (std::exchange(token.entered, false)) return true;
+  const sync::Lock lock(mutex_);
+  StageState& stage = stages_[token.stage];
+  if (stage.mode == StageMode::parallel) return true;
+  const bool in_order = stage.mode == StageMode::serial_in_order;
+  if (!stage.busy && (!in_order || stage.next == token.number)) {
+    stage.busy = true;
+    return true;
+  }
+  if (in_order) {
+    // Those that have not passed the stage follow each other, so places suffice.
+    stage.waiting[static_cast<std::size_t>(token.number) % token_count_] = &token;
+  } else {
+    stage.waiting.push_back(&token);
+  }
+  return false;
+}
+
+void Tokens::leave(Token& token) {
+  Token* next = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    StageState& stage = stages_[token.stage];
+    ++token.stage;
+    if (stage.mode == StageMode::parallel) return;
+    stage.busy = false;
+    if (stage.mode == StageMode::serial_in_order) {
+      ++stage.next;
+      next = std::exchange(stage.waiting[static_cast<std::size_t>(stage.next) % token_count_],
+                           nullptr);
+    } else if (!stage.waiting.empty()) {
+      next = stage.waiting.front();
+      stage.waiting.erase(stage.waiting.begin());
+    }
+    if (next == nullptr) return;
+    stage.busy = true;
+    next->entered = true;
+  }
+  spawn(next);
+}
+
+}  // namespace shoal::loops

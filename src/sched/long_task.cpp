@@ -1,0 +1,55 @@
+#include <shoal/detail/sched/long_task.hpp>
+
+#include <shoal/detail/trace/probes.hpp>
+
+#include "sched/traced.hpp"
+#include "sched/worker.hpp"
+
+namespace shoal::sched {
+
+namespace {
+
+// Handlers run above the frames of the task: see Worker::poll_until(). A task with locals tells
+// them before handlers run, which only a wait does.
+bool may_poll(const Worker& worker) {
+  if (sync::watches_strands()) return false;  // a handler has a strand of its own
+  const Task* const task = worker.fibers.task();
+  return task != nullptr && task->find_local<TaskLocal>() == nullptr &&
+         __builtin_frame_address(0) > worker.fibers.current().nests_above;
+}
+
+}  // namespace
+
+[[gnu::noinline]] void between_pieces() {
+  Worker* const worker = current_worker();
+  if (worker == nullptr || worker->activity.handler_depth > 0) return;
+  if (worker->is_called() && may_poll(*worker)) static_cast<void>(worker->poll_in_task());
+  if (worker->is_stepping()) worker->leave_step(env::StepResult::worked);
+}
+
+void drop_newest(FunctionRef<bool(const Task&)> is_it) {
+  Worker* const worker = current_worker();
+  if (worker == nullptr || worker->activity.handler_depth > 0) return;
+  Task* const task = worker->queues.deque.try_pop_if_any();
+  if (task == nullptr) return;
+  if (!is_it(*task)) {
+    worker->queues.deque.push(task);
+    worker->scheduler().wake_one();  // one that fell asleep meanwhile has not seen it
+    return;
+  }
+  TaskScope* const scope = task->scope;
+  const sync::Quiet quiet;
+  delete task;
+  // The caller is a task of this scope, or the main function: this one is not the last.
+  if (scope != nullptr) scope->counts.task_finished(worker->id());
+}
+
+void show_in_trace(Task& task, std::uint64_t cause, std::string_view key) noexcept {
+  if (!trace::on<trace::Category::task>()) return;
+  traced::created(task);
+  if (!key.empty()) trace::describe_task(task.trace_id, key);
+  trace::task_ready(task.trace_id, cause);
+  traced::started(task);
+}
+
+}  // namespace shoal::sched

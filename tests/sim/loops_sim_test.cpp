@@ -1,0 +1,75 @@
+// Loops in simulated worlds: work is shared in virtual time, and runs repeat.
+
+#include <shoal/loops.hpp>
+#include <shoal/shoal.hpp>
+
+#include "runtime/simulated_world.hpp"
+#include "support/sim_config.hpp"
+#include "support/sizes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+namespace loops_sim_test {
+
+using shoal::World;
+using shoal::runtime::SimulatedWorld;
+using shoal::testing::sim_config;
+using shoal::testing::sized_on_one_thread;
+
+struct Outcome {
+  std::uint64_t ns = 0;  // of the loop
+  std::uint64_t hash = 0;
+};
+
+/// A loop whose iterations take these times.
+Outcome run_loop(int workers, std::uint64_t seed, int count, const std::function<double(int)>& us) {
+  Outcome outcome;
+  SimulatedWorld world(sim_config(1, workers, seed));
+  world.run([&](World& mine) {
+    const std::uint64_t begin = mine.now_ns();
+    shoal::parallel_for(
+        0, count, [&](int i) { shoal::compute(shoal::Cost::of_seconds(us(i) * 1e-6), [] {}); });
+    outcome.ns = mine.now_ns() - begin;
+    return 0;
+  });
+  for (const auto& rank : world.ranks()) {
+    if (rank->error() != nullptr) std::rethrow_exception(rank->error());
+  }
+  outcome.hash = world.trace().hash();
+  return outcome;
+}
+
+TEST(LoopsSimulated, CostsOfAnyShape_AreShared) {
+  const std::vector<std::pair<const char*, std::function<double(int)>>> shapes = {
+      {"uniform", [](int) { return 10.0; }},
+      {"growing", [](int i) { return 0.1 * i; }},
+      {"falling", [](int i) { return 0.1 * (200 - i); }},
+      {"first ones", [](int i) { return i < 20 ? 100.0 : 1.0; }},
+      {"random", [](int i) { return i * 7919 % 13 == 0 ? 80.0 : 4.0; }}};
+  constexpr int kCount = 200;
+  for (const auto& [name, us] : shapes) {
+    double all_us = 0;
+    for (int i = 0; i < kCount; ++i) all_us += us(i);
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      for (const int workers : {1, 2, 4}) {
+        const double took_us = static_cast<double>(run_loop(workers, seed, kCount, us).ns) * 1e-3;
+        EXPECT_LT(took_us, all_us / workers * 1.35 + 100) << name << ", " << workers;
+      }
+    }
+  }
+}
+
+TEST(LoopsSimulated, TheSameSeed_GivesTheSameRun) {
+  const auto seeds = static_cast<std::uint64_t>(sized_on_one_thread(40, 10));
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    const auto us = [](int i) { return i % 10 * 3.0; };
+    EXPECT_EQ(run_loop(3, seed, 100, us).hash, run_loop(3, seed, 100, us).hash) << seed;
+  }
+}
+
+}  // namespace loops_sim_test

@@ -1,0 +1,172 @@
+// Static graphs.
+
+#include <shoal/shoal.hpp>
+#include <shoal/static_graph.hpp>
+
+#include "support/many_orders.hpp"
+#include "support/wait_world.hpp"
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace loops_graph_test {
+
+using shoal::CheckError;
+using shoal::StaticGraph;
+using shoal::World;
+using shoal::testing::in_many_orders;
+using shoal::testing::run_world;
+using testing::HasSubstr;
+
+class Graphs : public testing::TestWithParam<int> {
+ protected:
+  template <class F>
+  static void run(F program) {
+    EXPECT_EQ(run_world(1, GetParam(), program), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workers, Graphs, testing::Values(1, 2, 4),
+                         testing::PrintToStringParamName());
+
+std::string refusal_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const CheckError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void check_diamond(int rounds) {
+  StaticGraph graph("diamond");
+  std::atomic<int> a{0};
+  std::atomic<int> b{0};
+  std::atomic<int> c{0};
+  std::atomic<int> d{0};
+  auto& first = graph.add([&] { ++a; });
+  auto& left = graph.add([&] {
+    shoal::yield();
+    EXPECT_EQ(a.load(), ++b);
+  });
+  auto& right = graph.add([&] { EXPECT_EQ(a.load(), ++c); });
+  auto& last = graph.add([&] {
+    ++d;
+    EXPECT_EQ(b.load(), d.load());
+    EXPECT_EQ(c.load(), d.load());
+  });
+  first.before(left, right);
+  last.before();
+  left.before(last);
+  right.before(last);
+  for (int round = 1; round <= rounds; ++round) {
+    graph.run();
+    ASSERT_EQ(d.load(), round);
+  }
+  EXPECT_EQ(graph.size(), 4U);
+}
+
+TEST_P(Graphs, RunManyTimes) {
+  run([](World&) { check_diamond(200); });
+}
+
+void check_loop() {
+  StaticGraph graph("loop");
+  int steps = 0;
+  int ends = 0;
+  auto& begin = graph.add([&] { steps = 0; }, "begin");
+  auto& step = graph.add([&] { ++steps; }, "step");
+  auto& half = graph.add([] {}, "half");
+  auto& check = graph.add_condition([&] { return steps < 10 ? 0 : 1; }, "converged?");
+  auto& end = graph.add([&] { ++ends; }, "end");
+  auto& never = graph.add([] { ADD_FAILURE(); }, "never");
+  // Each round goes through a part with two tasks. The condition alone leads back.
+  auto& enter = graph.add_condition([] { return 0; }, "enter");
+  begin.before(enter);
+  enter.before(step);
+  step.before(half);
+  half.before(check);
+  check.before(step, end, never);
+  for (int round = 1; round <= 3; ++round) {
+    graph.run();
+    EXPECT_EQ(steps, 10);
+    EXPECT_EQ(ends, round);
+  }
+}
+
+TEST_P(Graphs, ConditionsChoose) {
+  run([](World&) { check_loop(); });
+}
+
+TEST_P(Graphs, AConditionThatChoosesNone_EndsItsBranch) {
+  run([](World&) {
+    StaticGraph graph;
+    int other = 0;
+    auto& nothing = graph.add_condition([] { return 7; });
+    nothing.before(graph.add([] { ADD_FAILURE(); }));
+    graph.add([&] { ++other; });
+    graph.run();
+    EXPECT_EQ(other, 1);
+    StaticGraph empty;
+    empty.run();
+  });
+}
+
+TEST_P(Graphs, AnException_ComesOut_AndItRunsAgain) {
+  run([](World&) {
+    StaticGraph graph;
+    bool fails = true;
+    int second = 0;
+    auto& first = graph.add([&] {
+      if (fails) throw std::runtime_error("first");
+    });
+    first.before(graph.add([&] { ++second; }));
+    EXPECT_THROW(graph.run(), std::runtime_error);
+    EXPECT_EQ(second, 0);
+    fails = false;
+    graph.run();
+    EXPECT_EQ(second, 1);
+  });
+}
+
+TEST(GraphsInOrders, DiamondsAndLoops) {
+  in_many_orders([](World&) {
+    check_diamond(3);
+    check_loop();
+  });
+}
+
+TEST(GraphsRefused, WithoutAnOrder) {
+  EXPECT_EQ(run_world(1, 2,
+                      [](World&) {
+                        StaticGraph graph("ring");
+                        auto& a = graph.add([] {}, "a");
+                        auto& b = graph.add([] {}, "b");
+                        a.before(b);
+                        b.before(a);
+                        EXPECT_THAT(refusal_of([&] { graph.run(); }),
+                                    HasSubstr("run() of 'ring': it has no task to begin with"));
+                        graph.add([] {}, "c");
+                        EXPECT_THAT(refusal_of([&] { graph.run(); }),
+                                    HasSubstr("run() of 'ring': 'a' waits for itself"));
+                        StaticGraph other("other");
+                        auto& alien = other.add([&] {
+                          EXPECT_THAT(refusal_of([&] { other.run(); }),
+                                      HasSubstr("run() of 'other', which runs already"));
+                          EXPECT_THAT(refusal_of([&] { other.add([] {}, "late"); }),
+                                      HasSubstr("'late' was added to 'other' while that runs"));
+                        });
+                        EXPECT_THAT(refusal_of([&] { a.before(alien); }),
+                                    HasSubstr("they belong to two graphs, 'ring' and 'other'"));
+                        other.run();
+                      }),
+            0);
+  StaticGraph graph;
+  graph.add([] {});
+  EXPECT_THROW(graph.run(), CheckError);  // on a thread that is no worker
+}
+
+}  // namespace loops_graph_test

@@ -1,0 +1,210 @@
+// Reductions, scans, and values of workers.
+
+#include <shoal/loops.hpp>
+#include <shoal/shoal.hpp>
+#include <shoal/worker_local.hpp>
+
+#include "support/many_orders.hpp"
+#include "support/wait_world.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace loops_reduce_test {
+
+using shoal::World;
+using shoal::testing::in_many_orders;
+using shoal::testing::run_world;
+using testing::HasSubstr;
+
+class Reductions : public testing::TestWithParam<int> {
+ protected:
+  template <class F>
+  static void run(F program) {
+    EXPECT_EQ(run_world(1, GetParam(), program), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Workers, Reductions, testing::Values(1, 2, 4),
+                         testing::PrintToStringParamName());
+
+struct Join {
+  std::string operator()(const std::string& a, const std::string& b) const { return a + b; }
+};
+
+TEST_P(Reductions, Sum) {
+  run([](World&) {
+    for (const int count : {0, 1, 2, 3, 1000, 1023, 1024, 1025, 100'000}) {
+      EXPECT_EQ(shoal::parallel_reduce(0, count, 0L, [](int i) { return long{i}; }),
+                long{count} * (count - 1) / 2)
+          << count;
+    }
+    const std::vector<int> values(5000, 3);
+    EXPECT_EQ(shoal::parallel_reduce(values, 0, [](int value) { return value; }), 15'000);
+  });
+}
+
+TEST_P(Reductions, KeepTheOrder) {
+  run([](World&) {
+    for (const int count : {1, 2, 3, 5, 1030, 3000}) {
+      std::string expected;
+      for (int i = 0; i < count; ++i) expected += std::to_string(i % 10);
+      EXPECT_EQ(shoal::parallel_reduce(
+                    0, count, std::string(), [](int i) { return std::to_string(i % 10); }, Join()),
+                expected);
+    }
+  });
+}
+
+TEST_P(Reductions, ThatAddToTheSum) {
+  run([](World&) {
+    const auto counts = shoal::parallel_reduce(
+        0, 10'000, std::vector<int>(10),
+        [](std::vector<int>& sum, int i) { ++sum[static_cast<std::size_t>(i % 10)]; },
+        [](std::vector<int> a, const std::vector<int>& b) {
+          for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+          return a;
+        });
+    EXPECT_EQ(counts, std::vector<int>(10, 1000));
+  });
+}
+
+TEST_P(Reductions, Exceptions) {
+  run([](World&) {
+    const auto sum = [] {
+      return shoal::parallel_reduce(0, 100'000, 0, [](int i) {
+        if (i == 60'000) throw std::runtime_error("60000");
+        return i % 3;
+      });
+    };
+    EXPECT_THROW(static_cast<void>(sum()), std::runtime_error);
+  });
+}
+
+double sum_of(int count) {
+  return shoal::parallel_reduce(0, count, 0.0, [](int i) { return std::sin(i * 0.37) * 1e3; });
+}
+
+TEST(SameResult, ForAnyNumberOfWorkers_BitByBit) {
+  std::set<double> sums;
+  std::set<std::vector<double>> scans;
+  for (const int workers : {1, 2, 3, 4, 8}) {
+    EXPECT_EQ(run_world(1, workers,
+                        [&](World&) {
+                          std::vector<double> values(50'000);
+                          std::iota(values.begin(), values.end(), 0.1);
+                          for (double& value : values) value = std::sin(value);
+                          for (int round = 0; round < 5; ++round) {
+                            sums.insert(sum_of(54'321));
+                            std::vector<double> out(values.size());
+                            shoal::parallel_scan(values.begin(), values.end(), out.begin());
+                            scans.insert(out);
+                          }
+                        }),
+              0);
+  }
+  EXPECT_EQ(sums.size(), 1U);
+  EXPECT_EQ(scans.size(), 1U);
+}
+
+TEST(SameResult, InAnyOrder) {
+  std::set<double> sums;
+  in_many_orders([&](World&) { sums.insert(sum_of(300)); });
+  EXPECT_EQ(sums.size(), 1U);
+}
+
+TEST_P(Reductions, Scan) {
+  run([](World&) {
+    for (const int count : {0, 1, 2, 3, 1023, 1025, 50'000}) {
+      std::vector<long> values(static_cast<std::size_t>(count));
+      std::iota(values.begin(), values.end(), 1);
+      std::vector<long> expected(values.size());
+      std::partial_sum(values.begin(), values.end(), expected.begin());
+      std::vector<long> out(values.size());
+      shoal::parallel_scan(values.begin(), values.end(), out.begin());
+      ASSERT_EQ(out, expected) << count;
+      shoal::parallel_exclusive_scan(values.begin(), values.end(), out.begin(), 10L);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        ASSERT_EQ(out[i], 10 + (i == 0 ? 0 : expected[i - 1]));
+      }
+      shoal::parallel_scan(values.begin(), values.end(), values.begin());  // in place
+      ASSERT_EQ(values, expected) << count;
+    }
+  });
+}
+
+TEST_P(Reductions, ScanKeepsTheOrder) {
+  run([](World&) {
+    std::vector<std::string> letters(1500, "a");
+    for (std::size_t i = 0; i < letters.size(); i += 3) letters[i] = "b";
+    std::vector<std::string> out(letters.size());
+    shoal::parallel_scan(letters.begin(), letters.end(), out.begin(), Join());
+    std::string so_far;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      so_far += letters[i];
+      ASSERT_EQ(out[i], so_far);
+    }
+  });
+}
+
+TEST(ScanInOrders, InAnyOrder) {
+  in_many_orders([](World&) {
+    std::vector<int> values(100, 1);
+    shoal::parallel_scan(values.begin(), values.end(), values.begin());
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], i + 1);
+  });
+}
+
+TEST_P(Reductions, WorkerLocal_AddsUp) {
+  run([](World& world) {
+    shoal::WorkerLocal<long> sums;
+    shoal::parallel_for(0, 100'000, [&](int begin, int end) {
+      const auto sum = sums.local();
+      for (; begin != end; ++begin) *sum += begin;
+    });
+    EXPECT_EQ(sums.combine([](long a, long b) { return a + b; }), 99'999L * 50'000);
+    EXPECT_LE(sums.size(), 2 * static_cast<std::size_t>(world.worker_count()));
+  });
+}
+
+TEST_P(Reductions, WorkerLocal_StaysTheTasks_WhileItWaits) {
+  run([](World&) {
+    shoal::WorkerLocal<std::map<int, int>> maps;
+    shoal::parallel_for(0, 300, [&](int i) {
+      const auto map = maps.local();
+      const auto before = map->size();
+      shoal::yield();  // others run meanwhile, and it may go on on another worker
+      ASSERT_EQ(map->size(), before);
+      (*map)[i] = i;
+    });
+    std::size_t size = 0;
+    maps.for_each([&](const std::map<int, int>& map) { size += map.size(); });
+    EXPECT_EQ(size, 300U);
+  });
+}
+
+TEST(WorkerLocalRefused, ReadWhileItIsUsed) {
+  EXPECT_EQ(run_world(1, 1,
+                      [](World&) {
+                        shoal::WorkerLocal<int> values;
+                        const auto use = values.local();
+                        try {
+                          values.for_each([](int) {});
+                          ADD_FAILURE();
+                        } catch (const shoal::CheckError& error) {
+                          EXPECT_THAT(error.what(),
+                                      HasSubstr("1 of 1 values of a WorkerLocal are in use"));
+                        }
+                      }),
+            0);
+  EXPECT_THROW(shoal::WorkerLocal<int>(), shoal::CheckError);  // outside of workers
+}
+
+}  // namespace loops_reduce_test
