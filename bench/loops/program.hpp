@@ -21,9 +21,12 @@
 
 namespace bench::loops {
 
-/// A dependent multiplication and addition for each step, about 1.4 ns.
+/// A dependent multiplication and addition for each step, about 1 ns. No compiler joins steps.
 inline std::uint32_t work(std::uint32_t value, std::uint32_t steps) {
-  for (; steps != 0; --steps) value = value * 1'664'525U + 1'013'904'223U;
+  for (; steps != 0; --steps) {
+    value = value * 1'664'525U + 1'013'904'223U;
+    __asm__("" : "+r"(value));
+  }
   return value;
 }
 
@@ -126,7 +129,7 @@ class Program {
       for (const float value : out) check(value == 3.25F);
       return seconds;
     }
-    if (steps_.empty()) steps_ = steps_of(shape_, size, std::max(body_ns_ / 1.4, 1.0));
+    if (steps_.empty()) steps_ = steps_of(shape_, size, std::max(body_ns_, 1.0));
     std::vector<std::uint32_t> out(size);
     const Steps body{steps_.data(), out.data()};
     const double seconds = time_of([&] { Side::loop(form_, count_, body); });

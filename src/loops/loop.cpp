@@ -42,7 +42,7 @@ void Pace::end(std::int64_t count) {
   constexpr std::int64_t kLong = 16'000;
   if (single_) return;
   if (!timed_) {
-    many_ *= 2;
+    many_ = std::max(many_, 2 * count);
     return;
   }
   const auto ticks = std::max<std::int64_t>(static_cast<std::int64_t>(now() - begin_), 1);

@@ -42,8 +42,9 @@ class Tokens {
   struct StageState {
     StageMode mode = StageMode::parallel;
     bool busy = false;
-    std::int64_t next = 0;        // item, in order
-    std::vector<Token*> waiting;  // in order: at the place of its number; else the first one first
+    std::int64_t next = 0;  // item, in order
+    std::vector<Token*> waiting =
+        {};  // in order: at the place of its number; else the first one first
   };
   void go(Token* token);
   [[nodiscard]] Token* produce_next();
