@@ -31,15 +31,20 @@ namespace shoal {
 
 /// Numbers first to last - 1.
 struct Interval {
+  /// The first one.
   std::int64_t first = 0;
+  /// The one behind the last.
   std::int64_t last = 0;
+  /// How many there are.
   [[nodiscard]] constexpr std::int64_t size() const { return last - first; }
 };
 
 /// Pairs of a row and a column. A loop over them goes block by block: each is small enough for a
 /// cache, and has several rows and columns.
 struct Range2D {
+  /// Numbers of the rows.
   Interval rows;
+  /// Numbers of the columns.
   Interval columns;
 };
 
@@ -198,10 +203,6 @@ void parallel_invoke(Fs&&... functions) {
       },
       true);
 }
-
-/// Adds items to the loop of parallel_for_each() that gave it to its body.
-template <class T>
-using Feeder = loops::Feeder<T>;
 
 /// Calls f(item) for each item from `first` to before `last`, iterators of any kind; or, if f takes
 /// a Feeder, f(item, feeder), with copies of the items: feeder.add(item) adds one, for which f is

@@ -55,23 +55,38 @@ struct Nothing {};
 template <class T>
 using Kept = std::conditional_t<std::is_void_v<T>, Nothing, std::decay_t<T>>;
 
-/// Types of the values before each stage, and after the last one.
+/// Types of the values before each stage, and after the last one; void if a stage does not take
+/// what comes.
 template <class T, class... Fs>
 struct Chain {
   using Types = std::tuple<std::optional<T>>;
 };
 template <class T, class F, class... Fs>
+  requires std::is_invocable_v<F&, T>
 struct Chain<T, F, Fs...> {
-  static_assert(std::is_invocable_v<F&, T>,
-                "shoal: each stage of a pipeline takes what the stage before it returns, and the "
-                "first what the source has");
   using Result = std::invoke_result_t<F&, T>;
   static_assert(!std::is_void_v<Result> || sizeof...(Fs) == 0,
                 "shoal: a stage that returns nothing is the last one of its pipeline");
-  using Types =
-      decltype(std::tuple_cat(std::declval<std::tuple<std::optional<T>>>(),
-                              std::declval<typename Chain<Kept<Result>, Fs...>::Types>()));
+  template <class... Ts>
+  static std::tuple<std::optional<T>, Ts...> behind(std::tuple<Ts...>*);
+  static void behind(void*);
+  using Types = decltype(behind(static_cast<typename Chain<Kept<Result>, Fs...>::Types*>(nullptr)));
 };
+template <class T, class F, class... Fs>
+  requires(!std::is_invocable_v<F&, T>)
+struct Chain<T, F, Fs...> {
+  using Types = void;
+};
+
+template <class Source, class... Fs>
+consteval bool check_stages() {
+  using Item = typename std::invoke_result_t<Source&>::value_type;
+  constexpr bool kFits = !std::is_void_v<typename Chain<Item, Fs...>::Types>;
+  static_assert(kFits,
+                "shoal: each stage of a pipeline takes what the stage before it returns, and the "
+                "first what the source has");
+  return kFits;
+}
 
 template <class Source, class... Fs>
 class Pipeline final : public Tokens {
@@ -137,7 +152,9 @@ class Pipeline final : public Tokens {
 template <class Source, class... Fs>
   requires(sizeof...(Fs) > 0)
 void pipeline(const PipelineOptions& options, Source source, Stage<Fs>... stages) {
-  loops::Pipeline<Source, Fs...>(options, source, stages...).run();
+  if constexpr (loops::check_stages<Source, Fs...>()) {
+    loops::Pipeline<Source, Fs...>(options, source, stages...).run();
+  }
 }
 
 }  // namespace shoal

@@ -36,18 +36,19 @@ std::uint64_t Pace::now() {
   return env::read_ticks(env::TickSource::tsc);  // a hint needs no better clock
 }
 
-void Pace::end(std::int64_t count) {
+bool Pace::end(std::int64_t count) {
   // Ticks of a processor's counter: half a microsecond to a microsecond, and four to eight.
   constexpr std::int64_t kShort = 2'000;
   constexpr std::int64_t kLong = 16'000;
-  if (single_) return;
+  if (single_) return true;
   if (!timed_) {
     many_ = std::max(many_, 2 * count);
-    return;
+    return true;
   }
   const auto ticks = std::max<std::int64_t>(static_cast<std::int64_t>(now() - begin_), 1);
   few_ = std::max<std::int64_t>(count * kShort / ticks, 1);
   many_ = std::clamp<std::int64_t>(count * kLong / ticks, 1, count * kGrowth);
+  return ticks >= kShort;
 }
 
 // --- tickets
@@ -301,13 +302,14 @@ class RangePart final : public Part {
                                              std::memory_order_relaxed));
       pace.begin();
       loop.attempt([&] { block_(begin_of(range), end); });
-      pace.end(end - begin_of(range));
+      if (left() == 0) return finished(end);
+      const bool was_long = pace.end(end - begin_of(range));
       if (loop.skips()) {
         range = range_.exchange(packed(end, end), std::memory_order_relaxed);
         if (end_of(range) != end) loop.note_skipped();
         return finished(end_of(range));
       }
-      sched::between_pieces();
+      if (was_long) sched::between_pieces();
     }
   }
 
@@ -369,7 +371,11 @@ void run_short_range(const char* call, const LoopOptions& options, std::int64_t 
 
 void run_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                bool single) {
-  if (count == 0) return check_caller(call);
+  if (count <= 1) {
+    check_caller(call);
+    if (count == 1) block(0, 1);
+    return;
+  }
   for (std::int64_t base = 0; base < count; base += RangePart::kMost) {
     const auto shifted = [base, &block](std::int64_t begin, std::int64_t end) {
       block(base + begin, base + end);

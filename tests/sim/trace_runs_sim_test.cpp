@@ -2,6 +2,7 @@
 // every probe.
 
 #include <shoal/event.hpp>
+#include <shoal/loops.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
@@ -379,6 +380,36 @@ TEST_F(TraceRuns, InvocationsOfObjects_AreSpansOfTheirMethods) {
   EXPECT_EQ(begun, (std::map<std::string, std::uint64_t>{{"Cell::around", 1}, {"Cell::twice", 1}}));
   for (const auto& event : content.of(Kind::span_end)) open.erase(event.id);
   EXPECT_TRUE(open.empty());
+}
+
+TEST_F(TraceRuns, PartsOfLoops_AreTasksWithTheirIterations) {
+  using shoal::trace::Kind;
+  const TraceContent content = shoal::testing::read_trace(shoal::trace::part_path(
+      record(sim_config(1, 2, 3),
+             [](World&) {
+               shoal::parallel_for(0, 100,
+                                   [](int) { shoal::compute(Cost::of_seconds(1e-5), [] {}); },
+                                   {.name = "sweep"});
+             }),
+      0));
+  std::set<std::uint64_t> parts;
+  for (const auto& event : content.of(Kind::task_created)) {
+    if (content.names.at(event.name) == "sweep") parts.insert(event.id);
+  }
+  EXPECT_GE(parts.size(), 1U);
+  for (const Kind kind : {Kind::task_ready, Kind::task_started, Kind::task_ended}) {
+    std::set<std::uint64_t> seen;
+    for (const auto& event : content.of(kind)) seen.insert(event.id);
+    for (const std::uint64_t part : parts) EXPECT_TRUE(seen.contains(part));
+  }
+  std::size_t keys = 0;
+  for (const auto& detail : content.details) {
+    if (!parts.contains(detail.id)) continue;
+    const std::string key(detail.bytes.data(), detail.length);
+    EXPECT_THAT(key, testing::MatchesRegex("[0-9]+ to [0-9]+"));
+    ++keys;
+  }
+  EXPECT_EQ(keys, parts.size());
 }
 
 TEST_F(TraceRuns, LargeMessagesWindowsAndWaits_AreRecordedWithBothEnds) {

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::loops {
+namespace shoal {
+
+namespace loops {
 
 /// Items that a worker has. It takes the newest, and others take the oldest.
 template <class T>
@@ -58,11 +60,15 @@ class Items : public Part {
   bool offered_ SHOAL_GUARDED_BY(mutex_) = false;  // a ticket is there
 };
 
-/// Adds items to the loop that calls the body with it.
+template <class T, class F>
+class ItemPart;
+
+}  // namespace loops
+
+/// Adds items to the loop of parallel_for_each() that gave it to its body.
 template <class T>
 class Feeder {
  public:
-  explicit Feeder(Items<T>& items) : items_(items) {}
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
   /// Adds an item, for which the body is called too. **Caller**: the body, before it returns.
@@ -70,8 +76,13 @@ class Feeder {
   void add(T item) { items_.add(std::move(item)); }
 
  private:
-  Items<T>& items_;
+  template <class, class>
+  friend class loops::ItemPart;
+  explicit Feeder(loops::Items<T>& items) : items_(items) {}
+  loops::Items<T>& items_;
 };
+
+namespace loops {
 
 template <class T, class F>
 class ItemPart final : public Items<T> {
@@ -117,10 +128,10 @@ class ItemPart final : public Items<T> {
           }
         }
       });
-      pace.end(count);
+      const bool was_long = pace.end(count);
       done += count;
       if (this->loop.skips()) return done + skip_rest();
-      sched::between_pieces();
+      if (was_long) sched::between_pieces();
     }
   }
 
@@ -145,4 +156,6 @@ void run_items(const char* call, const LoopOptions& options, std::vector<T> item
   loop.run(part.get());
 }
 
-}  // namespace shoal::loops
+}  // namespace loops
+
+}  // namespace shoal

@@ -120,8 +120,9 @@ class Pace {
   void begin() {
     if (timed_) begin_ = now();
   }
-  /// `count` iterations have run since begin().
-  void end(std::int64_t count);
+  /// `count` iterations have run since begin(). Returns whether that took long enough to look for
+  /// messages, or the world is simulated.
+  [[nodiscard]] bool end(std::int64_t count);
 
  private:
   static constexpr std::int64_t kShares = 8;  // pieces of what is left, at least
