@@ -21,6 +21,7 @@ class AcquireTask final : public FlowTask {
   AcquireTask(Sequence& sequence, const Request& request);
 
   void become_ready() override;
+  [[nodiscard]] bool is_scheduled() const override { return false; }
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] Future<void>& future() { return future_; }
   [[nodiscard]] void* object() const { return accesses_[0].object; }

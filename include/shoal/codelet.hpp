@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,8 @@ struct CodeletCore {
   const std::uint64_t hash;
   int priority = 0;
   bool memory_bound = false;
-  std::uint32_t colour = 0;  // 0xRRGGBB, for pictures; 0: chosen by the viewer
+  std::uint32_t colour = 0;    // 0xRRGGBB, for pictures; 0: chosen by the viewer
+  std::source_location place;  // of its definition
   // The flow that knows that it keeps the codelet. relaxed: a flow that finds another one here
   // looks it up.
   std::atomic<const void*> keeper{nullptr};
@@ -72,11 +74,13 @@ class Codelet;
 template <class... Ps>
 class Codelet<TypeList<Ps...>> {
  public:
-  /// `name` is used in reports and traces.
+  /// `name` and `place` are used in reports and traces.
   template <class F>
-  Codelet(std::string name, F function)
+  Codelet(std::string name, F function,
+          const std::source_location& place = std::source_location::current())
       : core_(std::make_shared<flow::TypedCodelet<Ps...>>(std::move(name))) {
     core_->implementations.emplace_back(std::move(function));
+    core_->place = place;
   }
 
   /// Adds another implementation of the task; implementations are numbered from 0 in the order in

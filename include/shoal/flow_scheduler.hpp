@@ -21,6 +21,8 @@ class FlowTask;
 struct Defaults {
   std::string scheduler = "locality";         // see make_flow_scheduler()
   std::shared_ptr<PerformanceModels> models;  // nullptr: each flow has its own
+  std::string dag;                            // see --flow-dag; empty: none
+  mutable int dag_count = 0;                  // flows that have written theirs
 };
 
 }  // namespace flow

@@ -10,6 +10,7 @@
 #include <shoal/detail/graph/dependency_table.hpp>
 #include <shoal/detail/graph/history.hpp>
 #include <shoal/detail/graph/inputs.hpp>
+#include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/detail/team/core.hpp>
@@ -94,6 +95,14 @@ std::size_t write_key(std::span<char> text, const K& key) noexcept {
   }
 }
 
+/// A number that hardly any other pair has.
+[[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
+  std::uint64_t all = (a + kOdd) * kOdd;
+  all = (all ^ (all >> 32U) ^ b) * kOdd;
+  return all ^ (all >> 29U);
+}
+
 template <class K, class P, class... Ps>
 consteval void check_first(TypeList<P, Ps...> /*parameters*/) {
   static_assert(!truncates_v<K, P>,
@@ -153,7 +162,9 @@ class TaskGraph final : private term::Unsatisfied {
         place_(place),
         shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope_.scheduler().worker_count())) -
                     1),
-        history_(scope_.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr) {
+        history_(scope_.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr),
+        is_recorded_(scope_.scheduler().options().recorder != nullptr) {
+    if (is_recorded_) begin_recording();
     shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
     scope_.add(*this);
   }
@@ -499,6 +510,9 @@ class TaskGraph final : private term::Unsatisfied {
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) [[unlikely]]
       refuse(k, indegree, count);
+    count_one(k, count, indegree);
+  }
+  SHOAL_ALWAYS_INLINE void count_one(const K& k, int count, int indegree) {
     if (dense_ != nullptr) {
       fulfill_dense(k, count, indegree);
     } else if (indegree == 1 && count == 1) {
@@ -629,15 +643,22 @@ class TaskGraph final : private term::Unsatisfied {
     used_.store(true, std::memory_order_release);
   }
 
-  // The first one after a wait(), and all with --check-graphs; false: it is still to be done.
+  // The first one after a wait(), and all with --check-graphs or --trace; false: it is still to be
+  // done.
   [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
     if (run_has_ended_) graph::refuse_ended(name_);
     if (!used_.load(std::memory_order_acquire)) become_complete(k);
     in_use_.store(true, std::memory_order_relaxed);  // at_rest() comes with all that ends it
-    complete_.store(history_ == nullptr || dense_ != nullptr, std::memory_order_release);
-    if (history_ == nullptr || dense_ != nullptr) return false;
+    const bool checks = history_ != nullptr && dense_ == nullptr;
+    complete_.store(!checks && !is_recorded_, std::memory_order_release);
+    if (!checks && !is_recorded_) return false;
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) refuse(k, indegree, count);
+    if (is_recorded_ && count < indegree) sched::record_fulfilled(join_of(k));
+    if (!checks) {
+      count_one(k, count, indegree);
+      return true;
+    }
     const std::string culprit = graph::fulfiller();
     graph::Fulfillers past;
     graph::Entry entry;
@@ -753,10 +774,22 @@ class TaskGraph final : private term::Unsatisfied {
 
   [[gnu::noinline]] void mark(sched::Task& task, const K& k) const {
     if (binding_) task.bound = binding_(k);
+    if (is_recorded_) sched::record_joined(task, join_of(k));
     const sched::Scheduler& scheduler = scope_.scheduler();
     if (scheduler.memory_bound_limit() == nullptr) return;
     const bool is_marked = memory_bound_ ? memory_bound_(k) : cost_ && cost_(k).is_memory_bound();
     if (is_marked) scheduler.mark_memory_bound(task);
+  }
+
+  [[gnu::noinline]] void begin_recording() {
+    sched::record_place(name_, place_);
+    join_of_graph_ =
+        graph::mixed(static_cast<std::uint64_t>(scope_.rank().value()), sched::new_join());
+    has_marks_ = true;
+  }
+  // The number of a task's dependencies in traces. Tasks of other graphs and ranks have others.
+  [[nodiscard]] std::uint64_t join_of(const K& k) const {
+    return graph::mixed(join_of_graph_, KeyHash<K>{}(k));
   }
 
   [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
@@ -847,6 +880,8 @@ class TaskGraph final : private term::Unsatisfied {
 
   const std::size_t shard_mask_;
   std::unique_ptr<graph::History<K>> history_;  // with --check-graphs
+  const bool is_recorded_;                      // with --trace
+  std::uint64_t join_of_graph_ = 0;             // in traces, if it is recorded
   std::unique_ptr<Shard[]> shards_;
   std::unique_ptr<graph::DenseTable> dense_;
   std::unique_ptr<Waiting[]> dense_waiting_;

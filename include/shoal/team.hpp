@@ -36,6 +36,7 @@ struct TaskOptions {
   bool bound = false;                // only `worker` runs it
   std::string name = "task";         // for error reports
   bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
+  std::source_location place = std::source_location::current();  // of the call, for traces
 };
 
 /// Counters of one rank since it started.

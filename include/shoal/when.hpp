@@ -53,6 +53,7 @@ class CompletionOfParts : public CompletionOf<Result>, private Gate {
     self->watch(*self, parts, needed);
     return future;
   }
+  [[nodiscard]] std::uint64_t join() const final { return this->join_of_parts(); }
 
  protected:
   /// Stores the result of the parts; returns or throws the error instead.

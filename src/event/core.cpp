@@ -38,10 +38,14 @@ class Core::Runner final : public sched::Task {
     priority = task_priority;
   }
   void run() override {
-    begun_ = core_.begin_next();
-    // release pairs with the acquire in name(), which reports call from other threads
-    body_.store(begun_.body.get(), std::memory_order_release);
+    if (begun_.body == nullptr) begin();
+    core_.submit_runners(begun_.ready);
+    begun_.events = core_.to_events(begun_.payloads);
     begun_.body->run(begun_.events);
+  }
+  bool take_name() override {
+    begin();
+    return true;
   }
   [[nodiscard]] std::string name() const override {
     const TaskBody* const body = body_.load(std::memory_order_acquire);
@@ -49,6 +53,12 @@ class Core::Runner final : public sched::Task {
   }
 
  private:
+  void begin() {
+    begun_ = core_.begin_next();
+    // release pairs with the acquire in name(), which reports call from other threads
+    body_.store(begun_.body.get(), std::memory_order_release);
+  }
+
   Core& core_;
   Begun begun_;
   std::atomic<const TaskBody*> body_{nullptr};
@@ -190,8 +200,6 @@ void Core::submit_runners(const Ready& ready) {
 
 Core::Begun Core::begin_next() {
   Begun begun;
-  Ready ready;
-  std::vector<Payload> payloads;
   {
     const sync::Lock lock(mutex_);
     auto& [priority, queue] = *ready_.begin();
@@ -199,11 +207,9 @@ Core::Begun Core::begin_next() {
     queue.pop_front();
     if (queue.empty()) ready_.erase(ready_.begin());
     begun.body = std::static_pointer_cast<TaskBody>(instance->action());
-    payloads = matcher_.begin_run(*instance, ready);
-    enqueue(ready);
+    begun.payloads = matcher_.begin_run(*instance, begun.ready);
+    enqueue(begun.ready);
   }
-  submit_runners(ready);
-  begun.events = to_events(payloads);
   return begun;
 }
 

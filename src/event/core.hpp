@@ -65,6 +65,8 @@ class Core final : private term::Unsatisfied {
   /// A task that is ready, with its events once it begins.
   struct Begun {
     std::shared_ptr<TaskBody> body;
+    std::vector<Payload> payloads;  // of the events
+    Ready ready;                    // that this has made ready, to be submitted
     EventList events;
   };
 

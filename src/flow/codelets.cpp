@@ -1,6 +1,7 @@
 #include "flow/codelets.hpp"
 
 #include <shoal/archive.hpp>
+#include <shoal/detail/sched/dependencies.hpp>
 
 #include <utility>
 
@@ -17,6 +18,8 @@ Codelets::~Codelets() {
 }
 
 void Codelets::keep(const std::shared_ptr<CodeletCore>& codelet) {
+  sched::record_place(codelet->name, codelet->place);
+  if (codelet->colour != 0) sched::record_colour(codelet->name, codelet->colour);
   const sync::Lock lock(mutex_);
   codelets_.try_emplace(codelet.get(), codelet);
   codelet->keeper.store(this, std::memory_order_relaxed);

@@ -23,6 +23,17 @@ Core::Core(TeamCore& scope, std::string name, const FlowOptions& options,
     order = make_flow_scheduler(defaults->scheduler, defaults->models);
   }
   if (order != nullptr) dispatcher_ = std::make_unique<Dispatcher>(scheduler(), std::move(order));
+  if (scheduler().options().recorder != nullptr) {
+    dependencies_ = std::make_unique<Dependencies>();
+    instances_.set_dependencies(*dependencies_);
+  }
+  if (defaults != nullptr && !defaults->dag.empty()) {
+    skips_tasks_ = true;
+    const int number = ++defaults->dag_count;
+    const std::string path =
+        number == 1 ? defaults->dag : fmt::format("{}.{}", defaults->dag, number);
+    if (rank() == 0) dag_ = std::make_unique<Dag>(path, name_);
+  }
   if (scope.size() > 1 && !options.pruned) comparison_ = std::make_unique<Comparison>(*this);
   if (scope.size() > 1 && options.pruned) pruned_end_ = std::make_unique<PrunedEnd>(*this);
   static_cast<void>(add_sequence(name_, options));

@@ -3,6 +3,8 @@
 
 #include "flow/codelets.hpp"
 #include "flow/comparison.hpp"
+#include "flow/dag.hpp"
+#include "flow/dependencies.hpp"
 #include "flow/dispatcher.hpp"
 #include "flow/handles.hpp"
 #include "flow/instances.hpp"
@@ -59,6 +61,12 @@ class Core final : private term::Unsatisfied {
   /// Returns the sequence that counts the reports on early values which other ranks owe to this
   /// one. Its count_created() is called with the lock of the transfers.
   [[nodiscard]] Sequence& reports() { return *reports_; }
+  /// Returns the dependencies that traces record; nullptr without a recording.
+  [[nodiscard]] Dependencies* dependencies() const { return dependencies_.get(); }
+  /// Returns the graph that is written; nullptr if none is, or by another rank.
+  [[nodiscard]] Dag* dag() const { return dag_.get(); }
+  /// Returns whether the functions of tasks are not called, as only the graph is asked for.
+  [[nodiscard]] bool skips_tasks() const { return skips_tasks_; }
   /// Returns the dispatcher; nullptr if the flow has no FlowScheduler.
   [[nodiscard]] Dispatcher* dispatcher() const { return dispatcher_.get(); }
 
@@ -81,6 +89,9 @@ class Core final : private term::Unsatisfied {
   Instances instances_;
   Handles handles_;
   Codelets codelets_;
+  std::unique_ptr<Dependencies> dependencies_;
+  std::unique_ptr<Dag> dag_;
+  bool skips_tasks_ = false;
   std::unique_ptr<Dispatcher> dispatcher_;
 
   // The last members: their handlers use the others.

@@ -120,7 +120,7 @@ void Flow::check_may_wait(const char* call) const {
 }
 
 void Flow::enter_and_wait(AcquireTask& task) {
-  sequence_->enter_all(task);
+  sequence_->enter_watched(task);
   if (!task.future().is_ready()) sequence_->report();
   task.future().get();
 }

@@ -86,6 +86,11 @@ void Sequence::enter_all(FlowTask& task) {
   }
 }
 
+void Sequence::enter_watched(FlowTask& task, std::span<Instance* const> held) {
+  if (core_.dependencies() != nullptr) core_.dependencies()->add(task, held);
+  enter_all(task);
+}
+
 void Sequence::infer(std::span<Request> requests, int rank) {
   for (Request& request : requests) infer_one(request, rank);
 }
@@ -163,6 +168,7 @@ void Sequence::send(Handle& handle, Instance& instance, int rank) {
   task->priority = ahead_of_tasks(task_priority_);
   task->missing.store(2, std::memory_order_relaxed);
   count_created();
+  if (core_.dependencies() != nullptr) core_.dependencies()->add(*task);
   const std::int32_t there = instance.enter_send(*task) ? 2 : 1;
   if (task->missing.fetch_sub(there, std::memory_order_acq_rel) == there) make_ready(*task);
 }
@@ -174,6 +180,7 @@ void Sequence::receive(Handle& handle, Instance& instance, int source, bool comb
   // The access, the value, and the insertion.
   task->missing.store(3, std::memory_order_relaxed);
   count_created();
+  if (core_.dependencies() != nullptr) core_.dependencies()->add(*task);
   const std::int32_t granted = instance.enter(task->access()) ? 2 : 1;
   task->missing.fetch_sub(granted, std::memory_order_acq_rel);
   core_.transfers().expect(*task);
@@ -195,7 +202,7 @@ void Sequence::combine(Handle& handle) {
   renew(handle);
   const bool owns = rank_ == handle.owner;
   if (partial != nullptr) {
-    enter_all(*new CombineTask(*this, *partial, owns ? handle.current : nullptr));
+    enter_watched(*new CombineTask(*this, *partial, owns ? handle.current : nullptr));
     if (!owns) send(handle, *partial, handle.owner);
     partial->detach();
   }
@@ -214,7 +221,7 @@ void Sequence::migrate(Handle& handle, int rank) {
   if (rank_ == rank && handle.at_home != nullptr && handle.current != handle.at_home) {
     Instance* const copy = std::exchange(handle.current, handle.at_home);
     if (copy != nullptr) {
-      enter_all(*new CopyTask(*this, *copy, *handle.at_home));
+      enter_watched(*new CopyTask(*this, *copy, *handle.at_home));
       copy->detach();
     } else {
       receive(handle, *handle.at_home, old, false);

@@ -1,5 +1,7 @@
 #include "flow/instances.hpp"
 
+#include "flow/dependencies.hpp"
+
 namespace shoal::flow {
 
 Instance& Instances::take() {
@@ -7,6 +9,7 @@ Instance& Instances::take() {
   if (free_.empty()) return instances_.emplace_back();
   Instance* const instance = free_.back();
   free_.pop_back();
+  if (dependencies_ != nullptr) dependencies_->forget(*instance);
   return *instance;
 }
 

@@ -13,6 +13,8 @@
 
 namespace shoal::flow {
 
+class Dependencies;
+
 /// Pool of instances, whose memory it keeps until the flow ends; counts the bytes of copies.
 /// **Caller**: any thread.
 class Instances {
@@ -20,6 +22,9 @@ class Instances {
   /// Returns an instance that is not in use.
   [[nodiscard]] Instance& take();
   void put_back(Instance& instance);
+  /// Sets what is to forget the accesses to an instance that is taken. **Caller**: before the
+  /// first.
+  void set_dependencies(Dependencies& dependencies) { dependencies_ = &dependencies; }
   template <class F>
   void for_each(F f) {
     const sync::Lock lock(mutex_);
@@ -42,6 +47,7 @@ class Instances {
   mutable sync::Mutex mutex_;
   std::deque<Instance> instances_ SHOAL_GUARDED_BY(mutex_);
   std::vector<Instance*> free_ SHOAL_GUARDED_BY(mutex_);
+  Dependencies* dependencies_ = nullptr;
   std::atomic<std::int64_t> copy_bytes_{0};  // relaxed: a limit, not exact
 };
 

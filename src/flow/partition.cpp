@@ -95,8 +95,9 @@ Flow::Parts Flow::partition_request(
   }
   handle.more().parts = parts;
   if (owns) {
-    sequence_->enter_all(
-        *new flow::PartitionTask(*sequence_, *handle.current, std::move(instances)));
+    const auto held = instances;
+    sequence_->enter_watched(
+        *new flow::PartitionTask(*sequence_, *handle.current, std::move(instances)), held);
   }
   return parts;
 }
@@ -121,7 +122,7 @@ void Flow::unpartition_request(const flow::Request& whole) {
     }
   }
   if (core_->rank() == handle.owner) {
-    sequence_->enter_all(*new flow::UnpartitionTask(*sequence_, *handle.current, accesses));
+    sequence_->enter_watched(*new flow::UnpartitionTask(*sequence_, *handle.current, accesses));
   }
   for (flow::Handle* const part : parts) core_->handles().remove(*part);
   handle.partitioned = false;

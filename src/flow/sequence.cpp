@@ -37,7 +37,8 @@ Sequence::Sequence(Core& core, std::string name, const FlowOptions& options, Pro
       options_(options),
       rank_(core.rank()),
       size_(core.size()),
-      watches_(options.check_reads || core.dispatcher() != nullptr),
+      watches_(options.check_reads || core.dispatcher() != nullptr || core.skips_tasks()),
+      is_plain_(core.size() == 1 && core.dependencies() == nullptr && core.dag() == nullptr),
       log_(log),
       load_(static_cast<std::size_t>(size_), 0),
       progress_(core.scheduler(), name_) {
@@ -60,7 +61,7 @@ bool Sequence::begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Requ
   if (codelet != nullptr && !core_.codelets().keeps(*codelet)) core_.codelets().keep(codelet);
   ++count_;
   task_priority_ = options.priority;
-  if (size_ == 1) {
+  if (is_plain_) {
     if (options.rank != InsertOptions::kByOwner) static_cast<void>(place(requests, options));
     for (Request& request : requests) infer_one(request, 0);
     return true;
@@ -69,6 +70,10 @@ bool Sequence::begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Requ
   if (log_ != nullptr) {
     const std::uint64_t name_hash = codelet != nullptr ? codelet->hash : kTaskHash;
     log_->add(digest_of(requests, name_hash, task_rank_));
+  }
+  if (core_.dag() != nullptr) {
+    core_.dag()->add(codelet != nullptr ? std::string_view(codelet->name) : "task", requests,
+                     task_rank_);
   }
   core_.open_handlers();
   ++load_[static_cast<std::size_t>(task_rank_)];
@@ -86,7 +91,8 @@ void Sequence::submit(FlowTask* task, std::span<const Request> requests) {
     accesses[i].task = task;
     accesses[i].mode = requests[i].mode;
   }
-  enter_all(*task);
+  if (is_plain_) return enter_all(*task);
+  enter_watched(*task);
   if (size_ > 1) bring_back(requests, rank_);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,14 @@ const char* name_of(Mode mode) {
 }
 
 namespace {
+
+/// A name without indices: "A" for "A[3,2]", "tile" for "tile 7".
+std::string_view family_of(std::string_view datum) {
+  const std::size_t index = datum.find_first_of("[(");
+  if (index != std::string_view::npos && index > 0) datum = datum.substr(0, index);
+  const std::size_t last = datum.find_last_not_of("0123456789 _,#");
+  return last == std::string_view::npos ? datum : datum.substr(0, last + 1);
+}
 
 bool is_spare(Mode mode) { return mode == Mode::reduction || mode == Mode::scratch; }
 
@@ -105,6 +114,7 @@ bool FlowTask::find_objects() {
 // For a FlowScheduler, and for FlowOptions::check_reads.
 void FlowTask::execute_watched() {
   if (!is_inserted()) return execute();
+  if (sequence_.core().skips_tasks()) return;
   const bool checks = sequence_.options().check_reads;
   const std::vector<std::uint64_t> hashes =
       checks ? hashes_of_reads(*this) : std::vector<std::uint64_t>();
@@ -156,6 +166,17 @@ std::string FlowTask::text_of_data() const {
 }
 
 std::string FlowTask::name() const { return std::string(plain_name()) + text_of_data(); }
+
+std::size_t FlowTask::write_family(std::span<char> text) const noexcept {
+  if (is_inserted() || accesses().empty()) return 0;
+  try {
+    const std::string datum = accesses().front().instance->handle().name();
+    const std::string all = fmt::format("{} {}", plain_name(), family_of(datum));
+    return all.copy(text.data(), text.size());
+  } catch (...) {
+    return 0;  // no memory
+  }
+}
 
 std::size_t FlowTask::write_key(std::span<char> text) const noexcept {
   try {

@@ -1,6 +1,7 @@
 #include "flow/transfers.hpp"
 
 #include "flow/core.hpp"
+#include "sched/traced.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/large_message.hpp>
@@ -220,6 +221,7 @@ void Transfers::expect(ReceiveTask& task) {
     match.task = &task;
     if (match.complete) {
       has_value = true;
+      sched::traced::needs(task, match.message);
       taken = take(id, match, match.bytes.size());
       hand_over(task, match);
       matches_.erase(found);
@@ -284,6 +286,7 @@ void Transfers::on_value(const TransferId& id, bool report, std::span<const std:
     if (is_new) {
       match.bytes.assign(bytes.begin(), bytes.end());
       match.complete = true;
+      if (core_.dependencies() != nullptr) match.message = sched::traced::running();
       note_early(match, bytes.size());
       all_arrived = arrived_unclaimed();
     } else {
@@ -305,6 +308,7 @@ void Transfers::on_value(const TransferId& id, bool report, std::span<const std:
     task->arrive({bytes.begin(), bytes.end()});
   }
   if (taken != 0) tell_taken(id.rank, taken);
+  if (core_.dependencies() != nullptr) sched::traced::needs(*task, sched::traced::running());
   satisfy(*task);  // the last step: the flow may end
 }
 
@@ -334,6 +338,7 @@ void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding
     const auto found = matches_.find(id);
     Match& match = found->second;
     match.complete = true;
+    if (core_.dependencies() != nullptr) match.message = sched::traced::running();
     match.forwarding = std::move(forwarding);
     task = match.task;
     if (task == nullptr) {
@@ -349,6 +354,7 @@ void Transfers::on_large_value(const TransferId& id, SharedForwarding forwarding
     return;
   }
   if (taken != 0) tell_taken(id.rank, taken);
+  if (core_.dependencies() != nullptr) sched::traced::needs(*task, sched::traced::running());
   satisfy(*task);  // the last step: the flow may end
 }
 

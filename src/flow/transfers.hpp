@@ -121,6 +121,7 @@ class Transfers {
     bool report = false;                    // the sender wants to know when it is taken
     bool in_place = false;                  // is just being written to its place
     bool complete = false;                  // the bytes are all there
+    std::uint64_t message = 0;              // that has brought them, in traces
     SharedForwarding forwarding = nullptr;  // others still get them from here, perhaps
   };
   class Release;

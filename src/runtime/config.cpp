@@ -341,6 +341,7 @@ void apply_layers(Config& config, std::span<const Layer> layers) {
   }
   make_absolute(config.trace_path);
   make_absolute(config.flow_models);
+  make_absolute(config.flow_dag);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Config {
   messaging::TreeCosts multicast_costs;     // not known: the rules of TreeShape::automatic
   std::string flow_scheduler = "locality";  // see make_flow_scheduler()
   std::string flow_models;                  // directory of performance models; empty: none
+  std::string flow_dag;                     // file of the graphs of flows; empty: none
   std::size_t global_heap_bytes = std::size_t{4} << 30;  // of a rank, in each GlobalMemory
   std::size_t local_heap_bytes = std::size_t{4} << 30;
   std::size_t global_rma_bytes = 0;  // gets of so many use MPI-3 RMA between nodes; 0: none

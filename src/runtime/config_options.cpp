@@ -155,7 +155,7 @@ messaging::TreeCosts parse_tree_costs(const Setting& setting) {
   return costs;
 }
 
-constexpr std::array<Option, 47> all_options{{
+constexpr std::array<Option, 48> all_options{{
     {"ranks", "N", "ranks of an embedded run",
      [](C& c, const S& s) { c.ranks = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C&) { return std::string("1"); }},
@@ -211,6 +211,9 @@ constexpr std::array<Option, 47> all_options{{
     {"flow-models", "DIR", "keep run times of codelets for --flow-scheduler completion",
      [](C& c, const S& s) { c.flow_models = s.value; },
      [](const C&) { return std::string("off"); }},
+    {"flow-dag", "FILE",
+     "write the graph of each flow into FILE, FILE.2, ..., for Graphviz; its tasks do not run",
+     [](C& c, const S& s) { c.flow_dag = s.value; }, [](const C&) { return std::string("off"); }},
     {"global-heap", "SIZE", "address space of the global heap of a rank (global memory)",
      [](C& c, const S& s) { c.global_heap_bytes = parse_number(s, heap_kind); },
      [](const C& c) { return show(c.global_heap_bytes, size_units); }},

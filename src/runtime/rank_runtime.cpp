@@ -63,7 +63,8 @@ bool is_outcome(const std::exception_ptr& error) {
 }  // namespace
 
 flow::Defaults flow_defaults(const Config& config, bool read_only) {
-  flow::Defaults defaults{.scheduler = config.flow_scheduler, .models = nullptr};
+  flow::Defaults defaults{
+      .scheduler = config.flow_scheduler, .models = nullptr, .dag = config.flow_dag};
   if (!config.flow_models.empty()) {
     defaults.models = std::make_shared<PerformanceModels>(
         PerformanceModels::path_in(config.flow_models), read_only);

@@ -1,5 +1,7 @@
 #include <shoal/detail/sched/gate.hpp>
 
+#include <shoal/detail/sched/dependencies.hpp>
+
 #include <shoal/when.hpp>
 
 namespace shoal::sched {
@@ -10,6 +12,7 @@ void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::s
   self_ = &self;
   places_ = std::make_unique<Place[]>(parts.size());  // NOLINT: see places_
   place_count_ = parts.size();
+  join_ = new_join();
   missing_.store(kWatching + static_cast<std::int64_t>(needed), std::memory_order_relaxed);
   std::int64_t ended = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -19,6 +22,7 @@ void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::s
       ++ended;
       continue;
     }
+    if (join_ != 0) place.join = parts[i]->join();
     add_reference(self_);
     if (parts[i]->enlist(place)) {
       place.of = parts[i];
@@ -32,8 +36,9 @@ void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::s
   if (missing_.fetch_sub(seen, std::memory_order_acq_rel) <= seen) try_to_pass();
 }
 
-void Gate::end_one() {
+void Gate::end_one(std::uint64_t join) {
   Completion* const self = self_;
+  if (join_ != 0) record_fulfilled(join_, join);
   if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) try_to_pass();
   remove_reference(self);
 }

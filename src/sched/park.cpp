@@ -1,6 +1,7 @@
 #include <shoal/detail/sched/park.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/live.hpp"
@@ -206,8 +207,11 @@ class Deferred final : public ParkedWaiter {
     counted = ends_by_itself;
   }
 
-  void start() {
-    if (trace::on<trace::Category::task>()) traced::created(*task_);
+  void start(const Waitable& what) {
+    if (trace::on<trace::Category::task>()) {
+      traced::created(*task_);
+      record_joined(*task_, what.join());
+    }
     // As the task that it becomes: were it counted apart, a thread that is no worker would have to
     // count its end, behind the worker that it wakes.
     if (counted) task->scope->counts.task_created(scheduler_.count_slot());
@@ -249,7 +253,7 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task) {
   if (worker == nullptr || &worker->scheduler() != &what.scheduler()) [[unlikely]]
     check_live(what.scheduler(), "a future");
   auto* const deferred = new Deferred(what, std::move(task));
-  deferred->start();
+  deferred->start(what);
 }
 
 void drop_deferred(sync::Waiter& waiter) { static_cast<Deferred&>(waiter).drop(); }

@@ -1,10 +1,15 @@
 #include "sched/traced.hpp"
 
+#include <shoal/detail/sched/dependencies.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/parked.hpp"
 #include "sched/worker.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 namespace shoal::sched::traced {
@@ -13,6 +18,10 @@ namespace {
 
 trace::NameId name_id_of(const Task& task) noexcept {
   try {
+    std::array<char, Task::kKeyTextMax> family{};
+    if (const std::size_t length = task.write_family(family); length > 0) {
+      return trace::detail::name_of(std::string_view(family.data(), length));
+    }
     const std::string_view plain = task.plain_name();
     return plain.empty() ? trace::detail::name_of(name_of(task)) : trace::detail::name_of(plain);
   } catch (...) {
@@ -31,6 +40,20 @@ void describe(const Task& task) noexcept {
 std::uint64_t current_cause() noexcept {
   const Worker* const worker = current_worker();
   return worker != nullptr ? worker->activity.traced_release : 0;
+}
+
+std::uint64_t running() noexcept {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr) return 0;
+  const std::uint64_t message = worker->activity.traced_message;
+  if (message != 0) return message | trace::kMessageBit;
+  const Task* const task = current_task();
+  return task != nullptr && task->trace_id != trace::kHiddenTask ? task->trace_id : 0;
+}
+
+void needs(const Task& task, std::uint64_t other) noexcept {
+  const bool is_traced = task.trace_id != 0 && task.trace_id != trace::kHiddenTask;
+  if (is_traced && other != 0) trace::depends_on(task.trace_id, other);
 }
 
 void created(Task& task) noexcept {
@@ -57,6 +80,7 @@ void started(Task& task) noexcept {
     task.trace_id = trace::new_id();
     name = name_id_of(task);
   }
+  if (task.take_name()) name = name_id_of(task);
   trace::task_started(task.trace_id, task.priority, name);
 }
 
@@ -69,3 +93,34 @@ void record_parked(const Task& task, std::string_view reason) noexcept {
 }
 
 }  // namespace shoal::sched::traced
+
+namespace shoal::sched {
+
+void record_fulfilled(std::uint64_t join, std::uint64_t by) noexcept {
+  if (!trace::on<trace::Category::task>() || join == 0) return;
+  if (by == 0) by = traced::running();
+  if (by != 0) trace::fulfilled(join, by);
+}
+
+void record_joined(Task& task, std::uint64_t join) noexcept {
+  if (!trace::on<trace::Category::task>() || join == 0) return;
+  if (task.trace_id == 0) traced::created(task);
+  trace::joined(task.trace_id, join);
+}
+
+void record_place(const std::string& name, const std::source_location& place) noexcept {
+  if (trace::on<trace::Category::task>()) trace::describe_place(name, place);
+}
+
+void record_colour(const std::string& name, std::uint32_t colour) noexcept {
+  if (!trace::on<trace::Category::task>()) return;
+  std::array<char, 8> text{};
+  const auto end = fmt::format_to_n(text.data(), text.size(), "{:06x}", colour & 0xffffffU);
+  trace::describe_name(trace::Fact::colour, name, {text.data(), std::min(end.size, text.size())});
+}
+
+std::uint64_t new_join() noexcept {
+  return trace::on<trace::Category::task>() ? trace::new_id() : 0;
+}
+
+}  // namespace shoal::sched

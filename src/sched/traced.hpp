@@ -14,6 +14,12 @@ namespace shoal::sched::traced {
 /// else 0: the recording knows the task or handler that runs.
 [[nodiscard]] std::uint64_t current_cause() noexcept;
 
+/// Identifier, for descriptions, of the message that is handled here, or of the task that runs; 0:
+/// none.
+[[nodiscard]] std::uint64_t running() noexcept;
+/// Records that the task, which has been created, needs `other`, a task or a message.
+void needs(const Task& task, std::uint64_t other) noexcept;
+
 /// Records a task that waits for something before it is submitted.
 void created(Task& task) noexcept;
 /// Records that the task is queued.

@@ -2,6 +2,7 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/trace/probes.hpp>
 #include <shoal/key.hpp>
 
 #include <fmt/format.h>
@@ -42,6 +43,7 @@ HandlerTable::Added HandlerTable::add(std::shared_ptr<Handler> handler, const st
       handler->signature += static_cast<std::uint32_t>(number);
       if (!name.empty()) handler->name += fmt::format(" (number {} of that name)", number);
     }
+    if (trace::on(trace::Category::task)) trace::describe_place(handler->name, source.place);
     const bool all_open = open_count_ == count_;
     handler->index = index;
     handlers_.emplace(index, std::move(handler));

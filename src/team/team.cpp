@@ -3,6 +3,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/trace/probes.hpp>
 #include <shoal/key.hpp>
 
 #include <fmt/format.h>
@@ -347,6 +348,8 @@ void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options)
               "task '{}' is bound to no worker: set `worker` as well", options.name);
   task->bound = options.bound;
   if (options.memory_bound) scheduler().mark_memory_bound(*task);
+  if (trace::on<trace::Category::task>()) [[unlikely]]
+    trace::describe_place(options.name, options.place);
   scheduler().submit(std::move(task));
 }
 

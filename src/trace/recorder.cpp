@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <unordered_map>
@@ -82,6 +83,15 @@ struct OfThread {
     return recent[(address >> 4U ^ address >> 10U ^ text.size()) % kRecent];
   }
 
+  /// Places in the source that were recorded last.
+  struct Placed {
+    std::size_t name = 0;  // hash
+    std::uint32_t line = 0;
+    std::uint32_t session = 0;
+    bool operator==(const Placed&) const = default;
+  };
+  std::array<Placed, kRecent> placed{};
+
   OfThread() = default;
   ~OfThread() { reset(); }
   OfThread(const OfThread&) = delete;
@@ -118,6 +128,16 @@ Stream* current_stream() noexcept {
     return t_current.stream;
   }
   return attach();
+}
+
+/// The last parts of a path, by which a reader finds the file.
+std::string_view end_of_path(std::string_view path) {
+  constexpr int kParts = 3;
+  std::size_t at = path.size();
+  for (int part = 0; part < kParts && at != std::string_view::npos && at > 0; ++part) {
+    at = path.rfind('/', at - 1);
+  }
+  return at == std::string_view::npos || at == 0 ? path : path.substr(at + 1);
 }
 
 /// Returns the number of a name; 0 if there are too many names.
@@ -165,13 +185,56 @@ std::uint64_t new_id() noexcept {
 void describe_task(std::uint64_t task, std::string_view key) noexcept {
   if (!on(Category::task)) return;
   Stream* const stream = current_stream();
-  if (stream != nullptr) stream->describe(task, key);
+  if (stream != nullptr) stream->describe(Detail::Type::key, task, key);
 }
 
-void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
+void describe_name(Fact fact, std::string_view name, std::string_view value) noexcept {
+  if (is_paused()) return;
+  Stream* const stream = current_stream();
+  if (stream == nullptr) return;
+  try {
+    stream->describe(Detail::Type::fact, static_cast<std::uint64_t>(fact),
+                     fmt::format("{}\t{}", name, value));
+  } catch (...) {
+    return;  // no memory: it is not described
+  }
+}
+
+void describe_place(std::string_view name, const std::source_location& place) noexcept {
+  try {
+    const std::size_t hash = std::hash<std::string_view>{}(name);
+    OfThread& mine = of_this_thread<OfThread>();
+    OfThread::Placed& known = mine.placed[(hash ^ place.line()) % OfThread::kRecent];
+    const OfThread::Placed now = {hash, place.line(), session_now()};
+    if (known == now) return;
+    known = now;
+    describe_name(Fact::place, name,
+                  fmt::format("{}:{}", end_of_path(place.file_name()), place.line()));
+  } catch (...) {
+    return;  // no memory: it is not described
+  }
+}
+
+namespace {
+
+void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
   if (!on(Category::task)) return;
   Stream* const stream = current_stream();
-  if (stream != nullptr) stream->depends_on(task, other);
+  if (stream != nullptr) stream->relate(type, id, other);
+}
+
+}  // namespace
+
+void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
+  relate(Detail::Type::depends_on, task, other);
+}
+
+void fulfilled(std::uint64_t join, std::uint64_t by) noexcept {
+  relate(Detail::Type::fulfilled, join, by);
+}
+
+void joined(std::uint64_t task, std::uint64_t join) noexcept {
+  relate(Detail::Type::joined, task, join);
 }
 
 NameId intern(std::string_view text) noexcept {

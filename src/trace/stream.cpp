@@ -42,25 +42,26 @@ bool Stream::push(const Detail& detail) noexcept {
   return false;
 }
 
-void Stream::describe(std::uint64_t task, std::string_view key) noexcept {
+void Stream::describe(Detail::Type type, std::uint64_t id, std::string_view text) noexcept {
   constexpr std::size_t kRecordsMax = 8;
-  key = key.substr(0, kRecordsMax * Detail::kTextBytes);
+  text = text.substr(0, kRecordsMax * Detail::kTextBytes);
   do {
     Detail detail;
-    detail.id = task;
-    const std::string_view part = key.substr(0, Detail::kTextBytes);
+    detail.id = id;
+    detail.type = type;
+    const std::string_view part = text.substr(0, Detail::kTextBytes);
     std::copy(part.begin(), part.end(), detail.bytes.begin());
-    key.remove_prefix(part.size());
-    const std::size_t more = key.empty() ? 0 : Detail::kGoesOn;
+    text.remove_prefix(part.size());
+    const std::size_t more = text.empty() ? 0 : Detail::kGoesOn;
     detail.length = static_cast<std::uint8_t>(part.size() | more);
     if (!push(detail)) return;
-  } while (!key.empty());
+  } while (!text.empty());
 }
 
-void Stream::depends_on(std::uint64_t task, std::uint64_t other) noexcept {
+void Stream::relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
   Detail detail;
-  detail.id = task;
-  detail.type = Detail::Type::depends_on;
+  detail.id = id;
+  detail.type = type;
   std::memcpy(detail.bytes.data(), &other, sizeof other);
   detail.length = sizeof other;
   static_cast<void>(push(detail));

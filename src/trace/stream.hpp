@@ -66,8 +66,8 @@ class Stream {
     if (!events_.try_push(event)) [[unlikely]]
       count_drop(kind);
   }
-  void describe(std::uint64_t task, std::string_view key) noexcept;
-  void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
+  void describe(Detail::Type type, std::uint64_t id, std::string_view text) noexcept;
+  void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept;
   [[nodiscard]] std::uint64_t new_id() noexcept {
     return make_id(static_cast<std::uint32_t>(info_.rank), info_.number_in_rank, ++last_id_);
   }

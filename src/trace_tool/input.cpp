@@ -226,9 +226,23 @@ void Input::for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each
 }
 
 void Input::for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each) {
+  for_each_text(Detail::Type::key, each);
+}
+
+void Input::for_each_fact(
+    FunctionRef<void(trace::Fact, std::string_view name, std::string_view value)> each) {
+  for_each_text(Detail::Type::fact, [&](std::uint64_t fact, std::string_view text) {
+    const std::size_t tab = text.rfind('\t');
+    if (tab == std::string_view::npos) return;
+    each(static_cast<trace::Fact>(fact), text.substr(0, tab), text.substr(tab + 1));
+  });
+}
+
+void Input::for_each_text(Detail::Type type,
+                          FunctionRef<void(std::uint64_t, std::string_view)> each) {
   std::map<std::uint32_t, std::string> begun;  // by track
   for_each_detail([&](std::uint32_t track, const Detail& detail) {
-    if (detail.type != Detail::Type::key) return;
+    if (detail.type != type) return;
     std::string& text = begun[track];
     const std::size_t length =
         std::min<std::size_t>(detail.length & ~Detail::kGoesOn, Detail::kTextBytes);
@@ -239,12 +253,13 @@ void Input::for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each
   });
 }
 
-void Input::for_each_dependency(FunctionRef<void(std::uint64_t, std::uint64_t)> each) {
+void Input::for_each_relation(
+    FunctionRef<void(Detail::Type type, std::uint64_t id, std::uint64_t other)> each) {
   for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
-    if (detail.type != Detail::Type::depends_on) return;
+    if (detail.type == Detail::Type::key || detail.type == Detail::Type::fact) return;
     std::uint64_t other = 0;
     std::memcpy(&other, detail.bytes.data(), sizeof other);
-    each(detail.id, other);
+    each(detail.type, detail.id, other);
   });
 }
 

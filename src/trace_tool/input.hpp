@@ -68,14 +68,19 @@ class Input {
   void for_each(FunctionRef<void(const Event&)> each);
   /// Calls for each task that has a key, in no order.
   void for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each);
-  /// Calls for each dependency: task, and the task that it needs.
-  void for_each_dependency(FunctionRef<void(std::uint64_t, std::uint64_t)> each);
+  /// Calls for each fact about the tasks or handlers of a name, in no order.
+  void for_each_fact(
+      FunctionRef<void(trace::Fact, std::string_view name, std::string_view value)> each);
+  /// Calls for each dependency and part of one, see Detail::Type, in no order.
+  void for_each_relation(
+      FunctionRef<void(Detail::Type type, std::uint64_t id, std::uint64_t other)> each);
 
  private:
   static std::string find(const std::string& path, std::string& temporary);
   void read_tables();
   void read_tracks(const std::string& text);
   [[nodiscard]] std::uint64_t number_at_end(const char* key) const;
+  void for_each_text(Detail::Type type, FunctionRef<void(std::uint64_t, std::string_view)> each);
   void for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each);
 
   std::string path_;

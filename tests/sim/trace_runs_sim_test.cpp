@@ -20,10 +20,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
@@ -46,6 +49,7 @@ using shoal::testing::sim_config;
 using shoal::testing::sized;
 using shoal::testing::TemporaryFolder;
 using shoal::testing::TraceContent;
+using ::testing::HasSubstr;
 
 constexpr double kMs = 1e-3;
 constexpr std::int64_t kMsInNs = 1'000'000;
@@ -153,8 +157,8 @@ std::vector<std::string> longest_chain(const Dag& dag, bool& is_unique) {
   return chain;
 }
 
-/// Runs a DAG as a task graph over ranks.
-void run_dag(World& world, const Dag& dag) {
+/// Runs a DAG as a task graph over ranks, some times.
+void run_dag(World& world, const Dag& dag, bool is_dense = false, int rounds = 1) {
   TaskGraph<int> graph(world, "step");
   graph.set_rank([&](int k) { return Rank(dag.rank[at(k)]); })
       .set_indegree([&](int k) { return std::max(1, static_cast<int>(dag.before[at(k)].size())); })
@@ -163,10 +167,16 @@ void run_dag(World& world, const Dag& dag) {
         shoal::compute(Cost::of_seconds(dag.ms[at(k)] * kMs), [] {});
         for (const int next : dag.after[at(k)]) graph.fulfill(next);
       });
-  for (int k = 0; k < dag.size(); ++k) {
-    if (dag.before[at(k)].empty() && dag.rank[at(k)] == world.rank()) graph.fulfill(k);
+  if (is_dense) graph.set_dense(dag.ms.size(), [](int k) { return at(k); });
+  for (int round = 0; round < rounds; ++round) {
+    for (int k = 0; k < dag.size(); ++k) {
+      if (dag.before[at(k)].empty() && dag.rank[at(k)] == world.rank()) graph.fulfill(k);
+    }
+    world.wait();
+    if (round + 1 == rounds) return;
+    graph.reset();
+    world.barrier();
   }
-  world.wait();
 }
 
 // Tasks never wait for a worker here, and messages take microseconds beside milliseconds.
@@ -192,6 +202,272 @@ TEST_F(TraceRuns, RandomDags_TheCriticalPathIsTheLongestChain) {
     EXPECT_EQ(end, path.model.duration);
   }
   EXPECT_GT(checked, 3);
+}
+
+/// Dependencies between tasks, by name and key: "a > b".
+std::multiset<std::string> edges_of(const Model& model) {
+  const auto text = [&](std::uint32_t task) {
+    const auto key = model.keys.find(model.tasks[task].id);
+    return model.name_of(model.tasks[task]) + (key == model.keys.end() ? "" : key->second);
+  };
+  std::multiset<std::string> edges;
+  for (std::uint32_t task = 0; task < model.tasks.size(); ++task) {
+    for (const Cause& need : model.needs_of(task)) {
+      const std::uint32_t source = model.source_of(need);
+      if (source == kNone || model.is_main(model.tasks[source])) continue;
+      edges.insert(text(source) + " > " + text(task));
+    }
+  }
+  return edges;
+}
+
+using Edges = std::multiset<std::string>;
+
+TEST_F(TraceRuns, RandomDags_EveryDependencyIsRecorded) {
+  constexpr int kTasks = 24;
+  for (const int ranks : {1, 3}) {
+    for (const bool is_dense : {false, true}) {
+      for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+        SCOPED_TRACE(testing::Message() << ranks << " ranks, dense " << is_dense << ", " << seed);
+        const Dag dag = random_dag(seed, kTasks, ranks);
+        const Path path(record(sim_config(ranks, 2, seed),
+                               [&](World& world) { run_dag(world, dag, is_dense, 2); }));
+        Edges expected;
+        for (int k = 0; k < dag.size(); ++k) {
+          for (const int before : dag.before[at(k)]) {
+            const std::string edge =
+                "step" + std::to_string(before) + " > step" + std::to_string(k);
+            expected.insert(edge);  // in each of two rounds
+            expected.insert(edge);
+          }
+        }
+        EXPECT_EQ(edges_of(path.model), expected);
+      }
+    }
+  }
+}
+
+const Edges kDiamond = {"a > b", "a > c", "b > d", "c > d"};
+
+Edges without_keys(const Edges& edges) {
+  Edges plain;
+  for (const std::string& edge : edges) {
+    const std::size_t arrow = edge.find(" > ");
+    const std::string to = edge.substr(arrow + 3);
+    plain.insert(edge.substr(0, std::min(edge.find('('), arrow)) + " > " +
+                 to.substr(0, to.find('(')));
+  }
+  return plain;
+}
+
+void work_ms(int ms) {
+  shoal::compute(Cost::of_seconds(ms * kMs), [] {});
+}
+
+// With a task before the insertion of the others, it has ended when they are inserted.
+TEST_F(TraceRuns, DiamondInAFlow_HasFourEdges) {
+  for (const bool is_late : {false, true}) {
+    for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+      const Path path(record(sim_config(1, 3, seed), [is_late](World& world) {
+        shoal::Flow flow(world, "f");
+        const auto x = flow.data(0, {.name = "x"});
+        const auto y = flow.data(0, {.name = "y"});
+        const auto z = flow.data(0, {.name = "z"});
+        const shoal::Codelet a("a", [](int& /*x*/) { work_ms(1); });
+        const shoal::Codelet b("b", [](const int& /*x*/, int& /*y*/) { work_ms(2); });
+        const shoal::Codelet c("c", [](const int& /*x*/, int& /*z*/) { work_ms(3); });
+        const shoal::Codelet d("d", [](const int& /*y*/, const int& /*z*/) { work_ms(1); });
+        flow.insert(a, write(x));
+        if (is_late) flow.wait();
+        flow.insert(b, read(x), write(y));
+        flow.insert(c, read(x), write(z));
+        if (is_late) flow.wait();
+        flow.insert(d, read(y), read(z));
+        flow.wait();
+      }));
+      EXPECT_EQ(without_keys(edges_of(path.model)), kDiamond) << seed;
+    }
+  }
+}
+
+TEST_F(TraceRuns, DiamondInAFlowOverRanks_HasItsTransfers) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+    const Path path(record(sim_config(2, 2, seed), [](World& world) {
+      shoal::Flow flow(world, "f");
+      const auto x = flow.data(0, {.owner = Rank(0), .name = "x"});
+      const auto y = flow.data(0, {.owner = Rank(0), .name = "y"});
+      const auto z = flow.data(0, {.owner = Rank(1), .name = "z"});
+      const shoal::Codelet a("a", [](int& /*x*/) { work_ms(1); });
+      const shoal::Codelet b("b", [](const int& /*x*/, int& /*y*/) { work_ms(2); });
+      const shoal::Codelet c("c", [](const int& /*x*/, int& /*z*/) { work_ms(3); });
+      const shoal::Codelet d("d", [](int& /*y*/, const int& /*z*/) { work_ms(1); });
+      flow.insert(a, write(x));
+      flow.insert(b, read(x), write(y));
+      flow.insert(c, read(x), write(z));
+      flow.insert(d, read_write(y), read(z));
+      flow.wait();
+    }));
+    const Edges expected = {"a > b", "a > sending x", "sending x > receiving x", "receiving x > c",
+                            "b > d", "c > sending z", "sending z > receiving z", "receiving z > d"};
+    EXPECT_EQ(without_keys(edges_of(path.model)), expected) << seed;
+  }
+}
+
+// A value that is acquired in between: the reader waits for what the main function waited for.
+TEST_F(TraceRuns, AcquireInAFlow_PassesDependenciesOn) {
+  const Path path(record(sim_config(1, 2, 3), [](World& world) {
+    shoal::Flow flow(world, "f");
+    const auto x = flow.data(0, {.name = "x"});
+    const shoal::Codelet a("a", [](int& /*x*/) { work_ms(1); });
+    const shoal::Codelet b("b", [](const int& /*x*/) { work_ms(1); });
+    flow.insert(a, write(x));
+    {
+      auto held = flow.acquire(read_write(x));
+      *held += 1;
+    }
+    flow.insert(b, read(x));
+    flow.wait();
+  }));
+  EXPECT_EQ(without_keys(edges_of(path.model)), Edges{"a > b"});
+}
+
+// Its tasks do not run. A value that another rank reads is a transfer.
+TEST_F(TraceRuns, GraphOfAFlow_IsWrittenWithoutARun) {
+  for (const int ranks : {1, 2}) {
+    Config config = sim_config(ranks, 2, 3);
+    config.flow_dag = folder_.file("dag.dot");
+    std::atomic<int> calls = 0;
+    record(config, [&calls](World& world) {
+      for (int i = 0; i < 2; ++i) {
+        shoal::Flow flow(world, "f");
+        const auto x = flow.data(0, {.name = "x"});
+        const auto y = flow.data(0, {.name = "y"});
+        const auto z = flow.data(0, {.owner = Rank(world.size() - 1), .name = "z"});
+        const shoal::Codelet a("a", [&](int& /*x*/) { ++calls; });
+        const shoal::Codelet b("b", [&](const int& /*x*/, int& /*y*/) { ++calls; });
+        const shoal::Codelet c("c", [&](const int& /*x*/, int& /*z*/) { ++calls; });
+        const shoal::Codelet d("d", [&](int& /*y*/, const int& /*z*/) { ++calls; });
+        flow.insert(a, write(x));
+        flow.insert(b, read(x), write(y));
+        flow.insert(c, read(x), write(z));
+        flow.insert(d, read_write(y), read(z));
+        flow.wait();
+      }
+    });
+    EXPECT_EQ(calls, 0);
+    for (const char* const name : {"dag.dot", "dag.dot.2"}) {
+      std::ifstream in(folder_.file(name));
+      const std::string dot{std::istreambuf_iterator<char>(in), {}};
+      EXPECT_THAT(dot, HasSubstr("t2 [label=\"b\\nread x, write y\\nrank 0\"]"));
+      const std::string size = std::to_string(sizeof(int));
+      const std::string to_c =
+          ranks == 1 ? "t1 -> t3;"
+                     : "t1 -> t3 [style=dashed label=\"x, " + size + " B, rank 0 to 1\"];";
+      const std::string to_d =
+          ranks == 1 ? "t3 -> t4;"
+                     : "t3 -> t4 [style=dashed label=\"z, " + size + " B, rank 1 to 0\"];";
+      for (const std::string& edge :
+           {std::string("t1 -> t2;"), std::string("t2 -> t4;"), to_c, to_d}) {
+        EXPECT_THAT(dot, HasSubstr(edge));
+      }
+      EXPECT_EQ(std::count(dot.begin(), dot.end(), '>'), 4) << dot;
+    }
+  }
+}
+
+// Tasks that are ready together have their own names, whichever worker begins them.
+TEST_F(TraceRuns, EventTasks_HaveTheirOwnNames) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+    const Path path(record(sim_config(1, 3, seed), [](World& world) {
+      shoal::Events events(world);
+      for (int i = 0; i < 12; ++i) {
+        events.submit({{shoal::self, "go"}}, [i](shoal::EventList&) { work_ms(1 + i); },
+                      {.name = "task " + std::to_string(i)});
+      }
+      for (int i = 0; i < 12; ++i) events.fire(shoal::self, "go");
+      world.wait();
+    }));
+    std::map<std::string, std::int64_t> busy;
+    for (const Task& task : path.model.tasks) {
+      if (!path.model.is_main(task)) busy[path.model.name_of(task)] += task.busy;
+    }
+    EXPECT_EQ(busy.size(), 12U);
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_EQ(busy["task " + std::to_string(i)], (1 + i) * kMsInNs) << seed;
+    }
+  }
+}
+
+TEST_F(TraceRuns, PlacesAndColours_AreKnownByName) {
+  const Path path(record(sim_config(1, 2, 3), [](World& world) {
+    world.spawn([] { work_ms(1); }, {.name = "cell"});
+    const auto message = world.make_am([](int) {}, {.name = "greeting"});
+    message.send(Rank(0), 1);
+    run_dag(world, {{1, 1}, {0, 0}, {{}, {0}}, {{1}, {}}});
+    shoal::Flow flow(world, "f");
+    const auto x = flow.data(0, {.name = "x[1]"});
+    shoal::Codelet a("a", [](int& /*x*/) { work_ms(1); });
+    a.set_colour(0x336699);
+    flow.insert(a, write(x));
+    flow.wait();
+  }));
+  for (const char* const name : {"cell", "greeting", "step", "a"}) {
+    EXPECT_THAT(path.model.places.find(name)->second,
+                ::testing::MatchesRegex(".*trace_runs_sim_test.cpp:[0-9]+"));
+  }
+  EXPECT_EQ(path.model.colours, (std::map<std::string, std::string, std::less<>>{{"a", "336699"}}));
+}
+
+TEST_F(TraceRuns, DiamondOfEvents_HasFourEdges) {
+  for (const int ranks : {1, 2}) {
+    for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+      const Path path(record(sim_config(ranks, 3, seed), [](World& world) {
+        shoal::Events events(world);
+        const Rank last(world.size() - 1);
+        if (world.rank() == 0) {
+          events.submit({},
+                        [&](shoal::EventList&) {
+                          work_ms(1);
+                          events.fire(shoal::self, "to b");
+                          events.fire(last, "to c");
+                        },
+                        {.name = "a"});
+          events.submit({{shoal::any, "to b"}},
+                        [&](shoal::EventList&) {
+                          work_ms(2);
+                          events.fire(last, "b to d");
+                        },
+                        {.name = "b"});
+        }
+        if (world.rank() == last) {
+          events.submit({{shoal::any, "to c"}},
+                        [&](shoal::EventList&) {
+                          work_ms(3);
+                          events.fire(shoal::self, "c to d");
+                        },
+                        {.name = "c"});
+          events.submit({{shoal::any, "b to d"}, {shoal::any, "c to d"}},
+                        [](shoal::EventList&) { work_ms(1); }, {.name = "d"});
+        }
+        world.wait();
+      }));
+      EXPECT_EQ(edges_of(path.model), kDiamond) << ranks << " ranks, seed " << seed;
+    }
+  }
+}
+
+TEST_F(TraceRuns, ContinuationsOfFutures_NeedAllOfThem) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+    const Path path(record(sim_config(1, 3, seed), [](World& world) {
+      auto b = world.async([] { work_ms(2); }, {.name = "b"});
+      auto c = world.async([] { work_ms(3); }, {.name = "c"});
+      auto e = world.async([] { work_ms(1); }, {.name = "e"});
+      shoal::when_all(shoal::when_all(std::move(b), std::move(c)), std::move(e))
+          .then([] { work_ms(1); }, "d")
+          .get();
+    }));
+    EXPECT_EQ(edges_of(path.model), (Edges{"b > d", "c > d", "e > d"})) << seed;
+  }
 }
 
 // One worker runs 0 before 1, which alone has a successor; 3 is long, and nothing depends on it.

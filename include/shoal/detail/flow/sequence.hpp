@@ -72,6 +72,8 @@ class Sequence {
   void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.
   void enter_all(FlowTask& task);
+  /// The same, and records its dependencies if there is a recording. It holds `held` already.
+  void enter_watched(FlowTask& task, std::span<Instance* const> held = {});
   /// Ends an open reduction before an access of `mode`.
   void settle(Handle& handle, Mode mode);
   /// Brings the current value of the datum to `rank`, which needs it: sends or receives it.
@@ -101,6 +103,7 @@ class Sequence {
   const int rank_;
   const int size_;
   const bool watches_;
+  const bool is_plain_;  // one rank, and nothing records insertions
   ProgramLog* const log_;
   int task_rank_ = 0;  // of the insertion between begin() and submit()
   int task_priority_ = 0;

@@ -59,6 +59,8 @@ class FlowTask : public sched::Task {
   [[nodiscard]] std::string name() const override;
   /// Its data, as arguments: "(A, B)".
   std::size_t write_key(std::span<char> text) const noexcept override;
+  /// Transfers and their like: with what they are of, "sending A" for 'A[3,2]'.
+  std::size_t write_family(std::span<char> text) const noexcept override;
 
   /// Called when all accesses are granted; submits the task, by default. **Caller**: any worker.
   virtual void become_ready();
@@ -66,6 +68,8 @@ class FlowTask : public sched::Task {
   [[nodiscard]] virtual bool keeps_accesses() const { return false; }
   /// Returns whether it is a task of the program, which a FlowScheduler may order.
   [[nodiscard]] virtual bool is_inserted() const { return false; }
+  /// Returns whether become_ready() submits it.
+  [[nodiscard]] virtual bool is_scheduled() const { return true; }
   /// Returns whether the task counts as memory-bound, see TaskOptions::memory_bound. Called when it
   /// is ready, in runs with a limit only.
   [[nodiscard]] virtual bool is_memory_bound() { return false; }

@@ -31,23 +31,27 @@ class Gate {
   [[nodiscard]] bool leave() noexcept;
 
   virtual void pass() = 0;
+  /// Number of the parts in traces, see Waitable::join().
+  [[nodiscard]] std::uint64_t join_of_parts() const { return join_; }
 
  private:
   /// In the list of one completion.
   struct Place final : sync::Waiter {
-    void wake() override { gate->end_one(); }
+    void wake() override { gate->end_one(join); }
     Gate* gate = nullptr;
     Completion* of = nullptr;
+    std::uint64_t join = 0;  // of that one, in traces
   };
   static constexpr std::int64_t kWatching = std::int64_t{1} << 40U;
 
-  void end_one();
+  void end_one(std::uint64_t join);
   void try_to_pass();
   void leave_lists() noexcept;
 
   Completion* self_ = nullptr;
   std::unique_ptr<Place[]> places_;  // NOLINT(cppcoreguidelines-avoid-c-arrays): of fixed size
   std::size_t place_count_ = 0;
+  std::uint64_t join_ = 0;  // of the parts, in traces; 0: not recorded
   // Ends that are missing; kWatching more until watch() has seen all parts.
   std::atomic<std::int64_t> missing_{0};
   std::atomic<bool> decided_{false};  // pass() or leave()

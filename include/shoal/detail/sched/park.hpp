@@ -43,6 +43,9 @@ class Waitable {
   /// task that would wait.
   [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
 
+  /// Number, in traces, of the things that have to end before; 0: it is one, or not recorded.
+  [[nodiscard]] virtual std::uint64_t join() const { return 0; }
+
   /// Scheduler that keeps track of the waiters.
   [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
   /// Throws the error that wait_for() would throw for this caller, for calls that need not always

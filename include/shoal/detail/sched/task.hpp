@@ -96,6 +96,12 @@ class Task : public sync::Pooled, public TaskPlacement {
   /// Writes the task's key, by which traces tell it from others of its plain name; returns how many
   /// characters. 0: it has none.
   virtual std::size_t write_key(std::span<char> /*text*/) const noexcept { return 0; }
+  /// Writes the name of the tasks with which traces sum it up, if that is not plain_name(); returns
+  /// how many characters. 0: it is.
+  virtual std::size_t write_family(std::span<char> /*text*/) const noexcept { return 0; }
+  /// Called before run() where tasks are recorded: a task that takes what it runs only now returns
+  /// true, and has the name of that.
+  virtual bool take_name() { return false; }
   /// It is about to be parked for long; the main function, in a wait that only other tasks end, and
   /// also before it polls for that.
   virtual void before_parking() {}

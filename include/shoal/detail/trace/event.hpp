@@ -98,18 +98,34 @@ struct Event {
 static_assert(sizeof(Event) == 32);
 inline constexpr std::uint32_t kMaxTracks = 1U << 24U;
 
-/// Record of a description, which has no time: part of a task's key, or a dependency.
+/// Something known of all tasks, or handlers, of one name. Files store the numbers.
+enum class Fact : std::uint8_t {
+  place = 1,   // in the source, FILE:LINE: where they are made, or defined
+  colour = 2,  // in pictures, as RRGGBB
+};
+
+/// Record of a description, which has no time: part of a task's key, or a dependency. Files store
+/// the numbers of the types.
 struct Detail {
-  enum class Type : std::uint8_t { key = 1, depends_on = 2 };
+  enum class Type : std::uint8_t {
+    key = 1,         // id: task, bytes: part of the key
+    depends_on = 2,  // id: task, bytes: task, message (with kMessageBit) or join that it needs
+    fulfilled = 3,   // id: a join of dependencies, bytes: what has fulfilled one, likewise
+    joined = 4,      // id: task, bytes: the join that it waits for
+    fact = 5,        // id: a Fact about tasks or handlers of one name, bytes: part of "NAME\tVALUE"
+  };
   static constexpr std::size_t kTextBytes = 22;
 
-  std::uint64_t id = 0;                  // task
-  std::array<char, kTextBytes> bytes{};  // of the key; or the other task's id
+  std::uint64_t id = 0;
+  std::array<char, kTextBytes> bytes{};
   Type type = Type::key;
   std::uint8_t length = 0;  // bytes used; with kGoesOn, the track's next record has more text
   static constexpr std::uint8_t kGoesOn = 0x80;
 };
 static_assert(sizeof(Detail) == 32);
+
+/// In descriptions: the identifier is that of a message. Those of tasks and spans are others.
+inline constexpr std::uint64_t kMessageBit = std::uint64_t{1} << 63U;
 
 /// Identifiers of tasks, messages and spans are unique in a run: they name the rank, and the number
 /// of the track in the rank, that made them. 0: none.

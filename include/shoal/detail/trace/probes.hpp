@@ -8,6 +8,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <source_location>
 #include <string_view>
 
 namespace shoal::trace {
@@ -76,8 +77,19 @@ inline void watch_steps() { detail::g_flags.fetch_or(detail::kSteppedBit); }
 /// Describes a task by the text of its key, of which 176 bytes are kept. Untimed.
 /// **Caller**: behind on(Category::task), since the text takes time to make.
 void describe_task(std::uint64_t task, std::string_view key) noexcept;
-/// `task` needs `other`. Untimed.
+/// `task` needs `other`, a task or a message. Untimed.
 void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
+/// `by`, a task or a message, has fulfilled one of the dependencies that `join` stands for: of a
+/// task that does not exist yet. Untimed.
+void fulfilled(std::uint64_t join, std::uint64_t by) noexcept;
+/// `task` waits for the dependencies that `join` stands for. Untimed.
+void joined(std::uint64_t task, std::uint64_t join) noexcept;
+
+/// Describes all tasks, or handlers, of one name; 176 bytes of both texts are kept. Untimed.
+void describe_name(Fact fact, std::string_view name, std::string_view value) noexcept;
+/// Describes where tasks or handlers of the name are made or defined. A place that the thread has
+/// recorded just before is not recorded again. **Caller**: behind on(Category::task).
+void describe_place(std::string_view name, const std::source_location& place) noexcept;
 
 namespace detail {
 

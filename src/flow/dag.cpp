@@ -1,0 +1,77 @@
+#include "flow/dag.hpp"
+
+#include <shoal/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace shoal::flow {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string all;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') all += '\\';
+    all += c;
+  }
+  return all;
+}
+
+}  // namespace
+
+Dag::Dag(const std::string& path, const std::string& flow) : file_(std::fopen(path.c_str(), "wb")) {
+  if (file_ == nullptr) {
+    throw Error(fmt::format("--flow-dag {}: this file cannot be created: {}", path,
+                            std::generic_category().message(errno)));
+  }
+  put(fmt::format("digraph \"{}\" {{\n  node [shape=box];\n", quoted(flow)));
+}
+
+Dag::~Dag() { put("}\n"); }
+
+void Dag::add(std::string_view name, std::span<const Request> requests, int rank) {
+  const sync::Lock lock(mutex_);
+  const std::uint64_t task = ranks_.size();
+  ranks_.push_back(rank);
+  std::string accesses;
+  for (const Request& request : requests) {
+    accesses += fmt::format("{}{} {}", accesses.empty() ? "" : ", ", name_of(request.mode),
+                            request.handle->name());
+  }
+  put(fmt::format("  t{} [label=\"{}\\n{}\\nrank {}\"];\n", task, quoted(name), quoted(accesses),
+                  rank));
+  for (const Request& request : requests) add_access(task, request, rank);
+}
+
+// A read gets the value of the last task that has written it, or the initial one of the owner.
+void Dag::add_access(std::uint64_t task, const Request& request, int rank) {
+  const Handle& handle = *request.handle;
+  Datum& datum = data_[handle.id];
+  const int source = datum.writer != 0 ? ranks_[datum.writer] : handle.owner;
+  const bool is_transfer = reads(request.mode) && source != rank;
+  if (is_transfer && datum.writer == 0 && !datum.has_node) {
+    datum.has_node = true;
+    put(fmt::format("  d{} [label=\"{}\\nrank {}\" shape=ellipse];\n", handle.id,
+                    quoted(handle.name()), source));
+  }
+  if (is_transfer) {
+    const std::string from =
+        datum.writer != 0 ? fmt::format("t{}", datum.writer) : fmt::format("d{}", handle.id);
+    add_transfer(from, task, handle, source, rank);
+  }
+  datum.order.add(request.mode, task, [&](std::uint64_t other) {
+    if (!is_transfer || other != datum.writer) put(fmt::format("  t{} -> t{};\n", other, task));
+  });
+  if (writes(request.mode)) datum.writer = task;
+}
+
+void Dag::add_transfer(const std::string& from, std::uint64_t to, const Handle& handle, int source,
+                       int target) {
+  put(fmt::format("  {} -> t{} [style=dashed label=\"{}, {} B, rank {} to {}\"];\n", from, to,
+                  quoted(handle.name()), handle.size_bytes(), source, target));
+}
+
+}  // namespace shoal::flow
