@@ -204,7 +204,8 @@ const Stretch* last_before(const std::vector<Stretch>& of_track, std::int64_t ti
   return after == of_track.begin() ? nullptr : &*(after - 1);
 }
 
-/// Part of [begin, end) in which a track was busy.
+}  // namespace
+
 std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begin,
                          std::int64_t end) {
   std::int64_t sum = 0;
@@ -215,8 +216,6 @@ std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begi
   }
   return sum;
 }
-
-}  // namespace
 
 // The track that took the message was busy until it did, with one stretch after the other, and the
 // other workers of the rank were, too: one that is idle looks.
@@ -248,6 +247,24 @@ Blocked blocked_before(const Model& model, const Message& message) {
   }
   return found;
 }
+
+namespace {
+
+/// Makes one of stretches of time that overlap.
+void join(std::vector<std::pair<std::int64_t, std::int64_t>>& times) {
+  std::sort(times.begin(), times.end());
+  std::size_t kept = 0;
+  for (const auto& [begin, end] : times) {
+    if (kept > 0 && begin <= times[kept - 1].second) {
+      times[kept - 1].second = std::max(times[kept - 1].second, end);
+    } else {
+      times[kept++] = {begin, end};
+    }
+  }
+  times.resize(kept);
+}
+
+}  // namespace
 
 std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLoad>& loads) {
   const bool knows_gaps = model.has(Category::task);
@@ -289,7 +306,11 @@ std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLo
   for (const Interval& interval : model.intervals) {
     if (interval.what != Interval::What::window) continue;
     const auto rank = by_rank.find(model.rank_of(interval.track));
-    if (rank != by_rank.end()) rank->second.window_full += interval.end - interval.begin;
+    if (rank != by_rank.end()) rank->second.full.emplace_back(interval.begin, interval.end);
+  }
+  for (auto& [rank, sum] : by_rank) {
+    join(sum.full);
+    for (const auto& [begin, end] : sum.full) sum.window_full += end - begin;
   }
   std::vector<RankUsage> all;
   for (auto& [rank, sum] : by_rank) {
@@ -308,6 +329,8 @@ Analysis analyse(const Model& model) {
   all.pairs = pair_statistics(model);
   if (model.has(Category::task)) all.path = critical_path(model);
   all.path_shares = path_shares(model, all.path);
+  all.chains = chains_of(model);
+  all.bounds = bounds_of(all);
   all.hints = hints(model, all);
   return all;
 }

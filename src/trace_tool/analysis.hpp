@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace shoal::trace_tool {
+
+inline double number(std::integral auto value) { return static_cast<double>(value); }
 
 /// Durations of the tasks of one name. Nanoseconds.
 struct NameStatistics {
@@ -99,15 +102,32 @@ struct RankUsage {
   int rank = 0;
   int workers = 0;  // tracks that ran tasks or slept
   Usage sum;
-  std::int64_t window_full = 0;
-  std::vector<IdleCause> idle;  // largest first
+  // Stretches of time in which a sender waited for room in a window, or several did, apart.
+  std::vector<std::pair<std::int64_t, std::int64_t>> full;
+  std::int64_t window_full = 0;  // their sum
+  std::vector<IdleCause> idle;   // largest first
   std::int64_t idle_ns = 0;
 };
 
-/// Advice with the numbers behind it. `kind` is stable, for tests and scripts.
-struct Hint {
+/// Subject of a hint. `kind` is stable, for tests and scripts.
+struct HintSubject {
   std::string kind;
+  double share = 0;  // of the run, or of the workers' time in it, that it costs
+  std::string name;  // of the tasks or handlers that it is about; "": of no certain ones
+  int rank = -1;     // that it is about; -1: all
+};
+/// Advice with the numbers behind it, and where the timeline shows what it is about.
+struct Hint : HintSubject {
   std::string text;
+  std::uint32_t track = kNone;  // kNone: nowhere
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Least time that a run can take, by two measures. Nanoseconds.
+struct Bounds {
+  std::int64_t area = 0;   // all work, evenly on all workers
+  std::int64_t chain = 0;  // the longest chain of tasks, each of which needs the one before
 };
 
 struct Analysis {
@@ -118,6 +138,8 @@ struct Analysis {
   std::map<std::pair<int, int>, PairStatistics> pairs;
   std::vector<PathStep> path;
   std::vector<PathShare> path_shares;  // largest first
+  std::vector<std::int64_t> chains;    // by task: the longest chain of work that it begins
+  Bounds bounds;
   std::vector<Hint> hints;
 };
 
@@ -133,6 +155,11 @@ struct Analysis {
                                                  const std::vector<PathStep>& path);
 [[nodiscard]] std::vector<RankUsage> rank_usage(const Model& model,
                                                 const std::map<int, RankLoad>& loads);
+/// Longest chain of work that depends on each task, with the task itself; main functions count as
+/// no work.
+[[nodiscard]] std::vector<std::int64_t> chains_of(const Model& model);
+/// **Precondition**: the analysis has its chains and loads.
+[[nodiscard]] Bounds bounds_of(const Analysis& analysis);
 /// Time before `received` in which a message had come, and its rank was too busy to look; the
 /// stretch that ended last. `busy_since` is the begin.
 struct Blocked {
@@ -143,6 +170,9 @@ struct Blocked {
 /// Time for which an idle worker waited until the task that makes tasks had made `next`.
 [[nodiscard]] std::int64_t insertion_wait(const Model& model, std::int64_t idle_since,
                                           const Segment& next);
+/// Part of [begin, end) in which a track was busy.
+[[nodiscard]] std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begin,
+                                       std::int64_t end);
 [[nodiscard]] std::vector<Hint> hints(const Model& model, const Analysis& analysis);
 
 /// "of 1.2 s, 0.7 s are potrf on rank 0, 0.3 s are messages".

@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 #include <system_error>
@@ -39,6 +42,56 @@ std::string track_name(const TrackRow& track) {
 
 constexpr double kNsPerUs = 1000;
 
+/// Red, green and blue of RRGGBB.
+std::array<int, 3> colour_of(const std::string& text) {
+  const unsigned long value = std::strtoul(text.c_str(), nullptr, 16);
+  return {static_cast<int>(value >> 16U & 0xffU), static_cast<int>(value >> 8U & 0xffU),
+          static_cast<int>(value & 0xffU)};
+}
+
+/// Chrome's format has colours by name only: those of its viewer for slices.
+struct NamedColour {
+  std::string_view name;
+  std::array<int, 3> value;
+};
+constexpr std::array kNamedColours = std::to_array<NamedColour>({
+    {"thread_state_running", {126, 200, 148}},
+    {"thread_state_runnable", {133, 160, 210}},
+    {"thread_state_iowait", {255, 140, 0}},
+    {"thread_state_sleeping", {240, 240, 240}},
+    {"background_memory_dump", {0, 180, 180}},
+    {"light_memory_dump", {0, 0, 180}},
+    {"detailed_memory_dump", {180, 0, 180}},
+    {"vsync_highlight_color", {0, 0, 255}},
+    {"generic_work", {125, 125, 125}},
+    {"good", {0, 125, 0}},
+    {"bad", {180, 125, 0}},
+    {"terrible", {180, 0, 0}},
+    {"black", {0, 0, 0}},
+    {"rail_response", {67, 135, 253}},
+    {"rail_animation", {244, 74, 63}},
+    {"rail_idle", {238, 142, 0}},
+    {"rail_load", {13, 168, 97}},
+    {"startup", {230, 230, 0}},
+    {"olive", {100, 100, 0}},
+});
+
+/// The one that is nearest to RRGGBB.
+std::string_view named_colour(const std::string& text) {
+  const std::array<int, 3> value = colour_of(text);
+  const auto distance = [&value](const NamedColour& one) {
+    int sum = 0;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      sum += (value[i] - one.value[i]) * (value[i] - one.value[i]);
+    }
+    return sum;
+  };
+  return std::min_element(
+             kNamedColours.begin(), kNamedColours.end(),
+             [&](const NamedColour& a, const NamedColour& b) { return distance(a) < distance(b); })
+      ->name;
+}
+
 /// Events of Chrome's format.
 class Perfetto {
  public:
@@ -50,6 +103,12 @@ class Perfetto {
                         const std::string& name) { begin(time, track, kind, name); },
                  [this](std::uint64_t time, std::uint32_t track) { put("E", time, track, ""); }}) {
     for (const std::string& name : input.names()) names_.push_back(json_text(name));
+    input.for_each_fact([this](trace::Fact fact, std::string_view name, std::string_view value) {
+      if (fact != trace::Fact::colour) return;
+      const std::string text(value);
+      colours_[std::string(name)] =
+          fmt::format(R"(,"cname":"{}","args":{{"colour":"#{}"}})", named_colour(text), text);
+    });
   }
 
   void run() {
@@ -89,7 +148,10 @@ class Perfetto {
 
   void begin(std::uint64_t time, std::uint32_t track, Kind kind, const std::string& name) {
     const auto category = trace::name_of(trace::info_of(kind).category);
-    put("B", time, track, fmt::format(R"(,"cat":"{}","name":{})", category, json_text(name)));
+    const auto colour = colours_.find(name);
+    put("B", time, track,
+        fmt::format(R"(,"cat":"{}","name":{}{})", category, json_text(name),
+                    colour == colours_.end() ? "" : colour->second));
   }
 
   void add(const Event& event) {
@@ -159,7 +221,8 @@ class Perfetto {
   Input& input_;
   TextFile file_;
   Slices slices_;
-  std::vector<std::string> names_;  // as JSON
+  std::vector<std::string> names_;                        // as JSON
+  std::unordered_map<std::string, std::string> colours_;  // members of slices, by name
   std::unordered_map<std::uint64_t, NameId> spans_;
   std::unordered_set<std::uint64_t> payloads_;  // large messages that were announced only
   const std::string announced_ = json_text("payload announced");
@@ -234,6 +297,12 @@ constexpr std::string_view kPajeHeader = R"(%EventDef PajeDefineContainerType 0
 % Container string
 % Value string
 %EndEventDef
+%EventDef PajeDefineEntityValue 11
+% Alias string
+% Type string
+% Name string
+% Color color
+%EndEventDef
 0 Run 0 "run"
 0 Rank Run "rank"
 0 Worker Rank "worker"
@@ -288,6 +357,12 @@ void to_paje(Input& input, const std::string& path) {
   const auto whole = whole_messages(model);
   TextFile file(path);
   file.put(kPajeHeader);
+  for (const auto& [name, colour] : model.colours) {
+    const auto value = colour_of(colour);
+    const std::string plain_name = plain(name);
+    file.put(fmt::format("11 \"{0}\" State \"{0}\" \"{1:.6f} {2:.6f} {3:.6f}\"\n", plain_name,
+                         value[0] / 255.0, value[1] / 255.0, value[2] / 255.0));
+  }
   std::set<int> ranks;
   for (std::size_t i = 0; i < input.tracks().size(); ++i) {
     const TrackRow& track = input.tracks()[i];
@@ -364,26 +439,23 @@ void to_dot(Input& input, const std::string& path) {
   file.put("digraph tasks {\n  node [shape=box];\n");
   for (const Task& task : model.tasks) {
     const auto key = model.keys.find(task.id);
-    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}\"];\n", task.id,
+    const auto colour = model.colours.find(model.name_of(task));
+    const std::string filled = colour == model.colours.end()
+                                   ? ""
+                                   : fmt::format(" style=filled fillcolor=\"#{}\"", colour->second);
+    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}\"{}];\n", task.id,
                          plain(slice_name(Kind::task_started, model.name_of(task))),
                          key == model.keys.end() ? "" : " " + plain(key->second),
-                         model.rank_of(task.track), time_text(static_cast<double>(task.busy))));
+                         model.rank_of(task.track), time_text(static_cast<double>(task.busy)),
+                         filled));
   }
-  std::set<std::uint64_t> told;  // tasks whose dependencies were recorded
-  input.for_each_dependency([&](std::uint64_t task, std::uint64_t other) {
-    if (model.find_task(task) == nullptr || model.find_task(other) == nullptr) return;
-    told.insert(task);
-    file.put(fmt::format("  t{} -> t{};\n", other, task));
-  });
-  for (const Task& task : model.tasks) {
-    if (told.contains(task.id)) continue;
-    Cause cause = task.cause;
-    const bool by_message = cause.what == Cause::What::message;
-    if (by_message) cause = model.messages[cause.index].sender;
-    if (cause.what == Cause::What::release) continue;  // it needed memory, and no result
-    if (cause.what != Cause::What::task) continue;
-    file.put(fmt::format("  t{} -> t{}{};\n", model.tasks[cause.index].id, task.id,
-                         by_message ? " [style=dashed]" : ""));
+  for (std::uint32_t i = 0; i < model.tasks.size(); ++i) {
+    for (const Cause& need : model.needs_of(i)) {
+      const std::uint32_t source = model.source_of(need);
+      if (source == kNone) continue;
+      file.put(fmt::format("  t{} -> t{}{};\n", model.tasks[source].id, model.tasks[i].id,
+                           need.what == Cause::What::message ? " [style=dashed]" : ""));
+    }
   }
   file.put("}\n");
   file.close();

@@ -66,7 +66,23 @@ class Walk {
     }
     add(PathStep::What::start, index, task.name, rank, ready);
     if (waits_for_worker(segment)) return;
-    follow(segment.cause);
+    const bool is_known = segment.cause.what != Cause::What::unknown || !is_first;
+    follow(is_known ? segment.cause : last_need(segment.task));
+  }
+
+  /// The dependency of a task that was fulfilled last, as far as that is known.
+  [[nodiscard]] Cause last_need(std::uint32_t task) const {
+    Cause last;
+    std::int64_t latest = kNever;
+    for (const Cause& need : model_.needs_of(task)) {
+      const bool is_task = need.what == Cause::What::task;
+      const std::int64_t end =
+          is_task ? model_.tasks[need.index].end : model_.messages[need.index].handled;
+      if (end == kNever || end > time_ || end <= latest) continue;
+      latest = end;
+      last = need;
+    }
+    return last;
   }
 
   /// A message made it ready that the rank could not take before, as its workers were busy: it

@@ -12,8 +12,13 @@ Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(u
   input.for_each([this](const Event& event) { add(event); });
   close_all();
   join_stretches();
+  join_needs();
   input.for_each_key([this](std::uint64_t task, std::string_view key) {
     if (task_index_.contains(task)) keys[task] = key;
+  });
+  input.for_each_fact([this](trace::Fact fact, std::string_view name, std::string_view value) {
+    auto& of_names = fact == trace::Fact::place ? places : colours;
+    of_names.try_emplace(std::string(name), value);
   });
 }
 
@@ -209,7 +214,10 @@ void Model::add_task(const Event& event, Now& now) {
   const auto time = static_cast<std::int64_t>(event.time);
   const std::uint32_t index = task_of(event.id);
   Task& task = tasks[index];
-  if (event.name != 0 && event.kind() != Kind::task_parked) task.name = event.name;
+  const bool is_named = event.name != 0 && event.kind() != Kind::task_parked;
+  // It may have started, and taken its name, at the moment at which it was made.
+  const bool is_late = event.kind() == Kind::task_created && task.name != 0;
+  if (is_named && !is_late) task.name = event.name;
   switch (event.kind()) {
     case Kind::task_created:
       task.created = time;
@@ -340,12 +348,16 @@ void Model::add_message(const Event& event, Now& now) {
       add_phase(event, now);
       break;
     case Kind::window_full:
-      now.window_since = time;
+      waiting_senders_[{now.rank, event.value}].push_back({track, time});
       break;
-    case Kind::window_open:
-      add_interval(Interval::What::window, track, now.window_since, time, event.value);
-      now.window_since = kNever;
+    case Kind::window_open: {
+      // Each sender waits by itself, and may go on elsewhere; the first one goes on first.
+      auto& senders = waiting_senders_[{now.rank, event.value}];
+      const WaitingSender first = senders.empty() ? WaitingSender{track, kNever} : senders.front();
+      if (!senders.empty()) senders.pop_front();
+      add_interval(Interval::What::window, first.track, first.since, time, event.value);
       break;
+    }
     case Kind::collective_begin:
       spans_[event.id] = {track, event.name, time, Interval::What::collective};
       break;
@@ -404,6 +416,12 @@ void Model::add_other(const Event& event, Now& now) {
     case Kind::mark:
       marks.push_back({time, track, event.name});
       break;
+    case Kind::event_fired:
+      fired_[event.id] = cause_of(0, now);
+      break;
+    case Kind::event_matched:
+      if (event.id != 0 && event.value != 0) matched_.emplace_back(event.id, event.value);
+      break;
     case Kind::steal:
       ++steals;
       break;
@@ -452,10 +470,13 @@ void Model::close_all() {
     if (now.sleeps_since != kNever) {
       add_interval(Interval::What::sleep, track, now.sleeps_since, duration);
     }
-    if (now.window_since != kNever) {
-      add_interval(Interval::What::window, track, now.window_since, duration);
+  }
+  for (const auto& [place, senders] : waiting_senders_) {
+    for (const WaitingSender& one : senders) {
+      add_interval(Interval::What::window, one.track, one.since, duration, place.second);
     }
   }
+  waiting_senders_.clear();
   for (const auto& [id, span] : spans_) {
     add_interval(span.what, span.track, span.begin, duration, id);
     intervals.back().name = span.name;

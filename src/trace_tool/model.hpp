@@ -3,11 +3,17 @@
 
 #include "trace_tool/input.hpp"
 
+#include <compare>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <limits>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shoal::trace_tool {
@@ -23,6 +29,8 @@ struct Cause {
   enum class What : std::uint8_t { unknown, task, message, release };
   What what = What::unknown;
   std::uint32_t index = kNone;
+
+  auto operator<=>(const Cause&) const = default;
 };
 
 /// One task. Times in nanoseconds, kNever when not recorded.
@@ -157,8 +165,10 @@ class Model {
   std::vector<std::vector<Stretch>> busy;  // by track, in the order of time, apart
   // Times between two creations in a row, one after the other on a track: the cost of each.
   std::vector<std::int64_t> creations;
-  std::vector<Usage> usage;                             // by track
-  std::unordered_map<std::uint64_t, std::string> keys;  // of tasks that were described, by id
+  std::vector<Usage> usage;                                 // by track
+  std::unordered_map<std::uint64_t, std::string> keys;      // of tasks that were described, by id
+  std::map<std::string, std::string, std::less<>> places;   // FILE:LINE of tasks and handlers
+  std::map<std::string, std::string, std::less<>> colours;  // RRGGBB, likewise by name
   std::int64_t duration = 0;
   std::uint64_t events = 0;
   std::uint64_t steals = 0;
@@ -179,6 +189,14 @@ class Model {
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether events may be missing among those of the recorded categories.
   [[nodiscard]] bool has_losses() const;
+  /// Tasks and messages that a task has waited for, each once: all that were recorded.
+  [[nodiscard]] std::span<const Cause> needs_of(std::uint32_t task) const {
+    if (needs_begin_.empty()) return {};
+    return std::span(needs_).subspan(needs_begin_[task],
+                                     needs_begin_[task + std::size_t{1}] - needs_begin_[task]);
+  }
+  /// The task behind a cause: that which has sent the message, perhaps over others. kNone: none.
+  [[nodiscard]] std::uint32_t source_of(Cause cause) const;
   /// Name of what a track does in a stretch.
   [[nodiscard]] NameId name_of(const Stretch& stretch) const;
   /// The segment that ended last, on any rank, before the task of `segment` went on, and after it
@@ -197,7 +215,6 @@ class Model {
     std::vector<std::uint32_t> outer_messages;
     std::int64_t sleeps_since = kNever;
     std::int64_t progress_since = kNever;
-    std::int64_t window_since = kNever;
     std::int64_t copies_since = kNever;  // a payload, in its handler
     std::int64_t accounted = 0;          // usage is complete up to here
     std::int64_t created_at = kNever;    // a task, and nothing else happened since
@@ -205,12 +222,18 @@ class Model {
     std::int64_t first_ran = kNever;  // of the counters of the thread
     std::int64_t first_kept_waiting = kNever;
   };
+  struct WaitingSender {
+    std::uint32_t track = 0;
+    std::int64_t since = 0;
+  };
   struct OpenSpan {
     std::uint32_t track = 0;
     NameId name = 0;
     std::int64_t begin = 0;
     Interval::What what = Interval::What::span;
   };
+
+  friend class Needs;
 
   void add(const Event& event);
   void add_task(const Event& event, Now& now);
@@ -221,6 +244,7 @@ class Model {
   void add_counter(const Event& event);
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
   void join_stretches();
+  void join_needs();
   void end_handler(std::uint32_t track, const Now& now, std::int64_t time);
   void account(std::uint32_t track, Now& now, std::int64_t until);
   void begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time);
@@ -237,7 +261,13 @@ class Model {
   std::unordered_map<std::uint64_t, std::uint32_t> task_index_;
   std::unordered_map<std::uint64_t, std::uint32_t> message_index_;
   std::unordered_map<std::uint64_t, OpenSpan> spans_;
-  std::uint32_t seen_ = 0;  // categories of which there are events
+  // By rank and target.
+  std::map<std::pair<int, std::uint64_t>, std::deque<WaitingSender>> waiting_senders_;
+  std::unordered_map<std::uint64_t, Cause> fired_;                // events, by what has fired them
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> matched_;  // events, and tasks
+  std::vector<Cause> needs_;                                      // by task
+  std::vector<std::size_t> needs_begin_;  // of each task in needs_, and the end
+  std::uint32_t seen_ = 0;                // categories of which there are events
   bool has_regions_ = false;
 };
 

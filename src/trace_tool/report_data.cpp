@@ -1,6 +1,7 @@
 #include "trace_tool/base64.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
+#include "trace_tool/verdict.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -28,8 +30,6 @@ constexpr std::size_t kBins = 1200;
 constexpr std::size_t kCountersMax = 24;
 constexpr std::size_t kSamplesMax = 4000;  // of a counter
 constexpr std::size_t kMarksMax = 10'000;
-
-double number(std::int64_t ns) { return static_cast<double>(ns); }
 
 /// Rows that the page draws, by position in the model.
 class PageData {
@@ -51,8 +51,15 @@ class PageData {
     }
     page["hints"] = Json::array();
     for (const Hint& hint : analysis_.hints) {
-      page["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});
+      page["hints"].push_back({{"kind", hint.kind},
+                               {"text", hint.text},
+                               {"track", hint.track == kNone ? -1 : static_cast<int>(hint.track)},
+                               {"begin", hint.begin},
+                               {"end", hint.end}});
     }
+    page["verdict"] = verdict_on(model_, analysis_).sentences;
+    page["bounds"] = {{"work", analysis_.bounds.area}, {"chain", analysis_.bounds.chain}};
+    page["colours"] = model_.colours;
     add_segments(page);
     add_others(page);
     add_messages(page);
@@ -120,6 +127,35 @@ class PageData {
         {"name", column(name)},
         {"wait", column(wait)}};
     add_keys(page, rows);
+    add_needs(page, rows);
+  }
+
+  /// For each row, the rows of the tasks that it waited for.
+  void add_needs(Json& page, const std::vector<std::uint32_t>& rows) {
+    constexpr std::size_t kNeedsMax = 2'000'000;
+    std::vector<std::uint32_t> row_of(model_.tasks.size(), kNone);  // the last one of each task
+    for (std::uint32_t i = 0; i < rows.size(); ++i) row_of[model_.segments[rows[i]].task] = i;
+    std::vector<std::uint32_t> offset{0};
+    std::vector<std::uint32_t> needs;
+    for (const std::uint32_t row : rows) {
+      const Segment& segment = model_.segments[row];
+      const bool is_first = segment.previous_of_task == kNone;
+      for (const Cause& need :
+           is_first ? model_.needs_of(segment.task) : std::span<const Cause>()) {
+        const std::uint32_t source = model_.source_of(need);
+        if (source == kNone || row_of[source] == kNone || model_.is_main(model_.tasks[source])) {
+          continue;
+        }
+        needs.push_back(row_of[source]);
+      }
+      offset.push_back(static_cast<std::uint32_t>(needs.size()));
+    }
+    page["needs"] = nullptr;
+    if (needs.size() <= kNeedsMax) {
+      page["needs"] = {{"offset", column(offset)}, {"row", column(needs)}};
+    } else {
+      note_ += "Dependencies are left out: there are too many. ";
+    }
   }
 
   void add_keys(Json& page, const std::vector<std::uint32_t>& rows) {

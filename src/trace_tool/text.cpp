@@ -1,5 +1,7 @@
 #include "trace_tool/text.hpp"
 
+#include "trace_tool/verdict.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,9 +79,11 @@ void add_ranks(Lines& out, const Analysis& analysis) {
     const auto share = [whole](std::int64_t ns) {
       return share_text(static_cast<double>(ns), whole);
     };
-    out.add("{:<8} {:>8} {:>10} {:>8} {:>9} {:>8} {:>8} {:>12}", rank.rank, rank.workers,
-            rank.sum.task_count, share(rank.sum.tasks), share(rank.sum.handlers),
-            share(rank.sum.asleep), share(rank.sum.other), share(rank.window_full));
+    out.add(
+        "{:<8} {:>8} {:>10} {:>8} {:>9} {:>8} {:>8} {:>12}", rank.rank, rank.workers,
+        rank.sum.task_count, share(rank.sum.tasks), share(rank.sum.handlers),
+        share(rank.sum.asleep), share(rank.sum.other),
+        share_text(static_cast<double>(rank.window_full), static_cast<double>(analysis.duration)));
   }
   if (analysis.ranks.size() > kRowsMax) out.add("and {} more", analysis.ranks.size() - kRowsMax);
 }
@@ -248,6 +252,8 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   for (const Hint& hint : of_a.hints) {
     if (!has(of_b, hint)) out.add("only in A: {}", hint.text);
   }
+  out.add("");
+  out.text += text_of(verdict_on_difference(a, of_a, b, of_b));
   return std::move(out.text);
 }
 

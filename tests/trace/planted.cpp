@@ -296,6 +296,38 @@ void receiver(World& world, const Plan& plan) {
   world.wait();
 }
 
+/// A rank sends more than its receiver can take, so that windows are full; opposite: it computes
+/// between two messages.
+void window(World& world, const Plan& plan) {
+  const int count = 500 * plan.size;
+  const std::vector<double> data(128, 1.0);
+  const auto take = world.make_am([](const std::vector<double>&) { spin(20); }, {.name = "take"});
+  if (world.rank() == 0) {
+    world.spawn(
+        [&] {
+          for (int i = 0; i < count; ++i) {
+            if (plan.opposite) spin(30);
+            take.send(Rank(1), data);
+          }
+        },
+        {.name = "sender"});
+  }
+  world.wait();
+}
+
+/// Neighbours exchange messages, of which each needs the one before: for links that are slow.
+void link(World& world, const Plan& plan) {
+  std::function<void(Rank, int)> answer;
+  const auto ball = world.make_am([&](int from, int left) { answer(Rank(from), left - 1); },
+                                  {.delivery = Delivery::task, .name = "ball"});
+  answer = [&](Rank to, int left) {
+    work(100);
+    if (left > 0) ball.send(to, world.rank().value(), left);
+  };
+  world.spawn([&] { answer(next_of(world), 40 * plan.size); }, {.name = "serve"});
+  world.wait();
+}
+
 /// Tasks that are shorter than their overhead; opposite: longer ones.
 void shorts(World& world, const Plan& plan) {
   const int count = plan.opposite ? 200 * plan.size : 20'000 * plan.size;
@@ -453,6 +485,8 @@ int main(int argc, char** argv) {
         {"flow_priority", flow_priority},
         {"hot", hot},
         {"receiver", receiver},
+        {"window", window},
+        {"link", link},
         {"short", shorts}};
     const Plan plan{args.size() > 2 && args[2] == "opposite", args.at(1) == "large" ? 3 : 1};
     causes.at(args[0])(world, plan);

@@ -9,6 +9,7 @@
 #include "trace_tool/convert.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
+#include "trace_tool/verdict.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -36,6 +38,7 @@ using shoal::testing::TemporaryFolder;
 using shoal::testing::TraceWorld;
 using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -245,6 +248,51 @@ TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
   for (const PathStep& step : run.found.path) steps.push_back(step.what);
   EXPECT_THAT(steps, ::testing::ElementsAre(PathStep::What::task, PathStep::What::parked,
                                             PathStep::What::task));
+}
+
+// Senders that wait at once, for one target and for two: each has its own time, and together they
+// are no more than the run.
+TEST_F(TraceTool, WindowsOfSeveralSenders_AreNotAddedUp) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Recorder recorder(shoal::testing::options_with(time, part_path(file("w"), 0)));
+  const Track worker = recorder.make_track(0, 0, "worker 0");
+  worker.enter();
+  mark("begin");
+  const auto park_sender = [&](std::uint64_t task, std::uint64_t at_ns, std::uint32_t target) {
+    time.set(at_ns);
+    task_started(task, 0, intern("sends"));
+    window_full(target);
+    task_parked(task, intern("send()"));
+  };
+  const auto go_on = [&](std::uint64_t task, std::uint64_t at_ns, std::uint32_t target) {
+    time.set(at_ns);
+    task_resumed(task);
+    window_open(target);
+    task_ended(task);
+  };
+  park_sender(1, 1000, 3);
+  park_sender(2, 2000, 3);
+  park_sender(3, 3000, 4);
+  go_on(1, 7000, 3);
+  go_on(2, 8000, 3);
+  go_on(3, 9000, 4);
+  time.set(10'000);
+  task_started(4, 0, intern("last"));
+  task_ended(4);
+  Track::leave();
+  recorder.finish();
+  const Analysed run(file("w"));
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  for (const Interval& one : run.model.intervals) {
+    if (one.what == Interval::What::window) times.emplace_back(one.begin, one.end);
+  }
+  std::sort(times.begin(), times.end());
+  EXPECT_EQ(times, (std::vector<std::pair<std::int64_t, std::int64_t>>{
+                       {1000, 7000}, {2000, 8000}, {3000, 9000}}));
+  EXPECT_EQ(run.found.ranks.at(0).window_full, 8000);
+  EXPECT_THAT(run.hint("window-full"), HasSubstr("for 80 % of the run"));
+  EXPECT_THAT(summary_text(run.model, run.found), ContainsRegex("0 +1 +4 .* 80 %\n"));
 }
 
 /// A recording whose time a test sets, with a track of one worker for each of two ranks.
@@ -594,6 +642,114 @@ TEST_F(TraceTool, Dot_HasTheGraphThatRan) {
     EXPECT_THAT(dot, HasSubstr(edge));
   }
   EXPECT_THAT(dot, Not(HasSubstr("t1 -> t2")));
+}
+
+TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
+  const std::string path = shoal::trace::part_path(file("coloured"), 0);
+  {
+    using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+    shoal::testing::SetTime time;
+    Recorder recorder(shoal::testing::options_with(time, path));
+    const Track worker = recorder.make_track(0, 0, "worker 0");
+    worker.enter();
+    describe_name(Fact::colour, "potrf", "0da860");
+    describe_name(Fact::place, "potrf", "apps/cholesky.cpp:17");
+    std::uint64_t id = 1;
+    for (const char* const name : {"potrf", "gemm"}) {
+      time.set(1000 + time.now_ns());
+      task_started(id, 0, intern(name));
+      time.set(1000 + time.now_ns());
+      task_ended(id++);
+    }
+    Track::leave();
+    recorder.finish();
+  }
+  const Analysed run(path);
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  EXPECT_EQ(data.at("colours"), (nlohmann::json{{"potrf", "0da860"}}));
+  Input input(path);
+  to_dot(input, file("c.dot"));
+  EXPECT_THAT(text_of("c.dot"), ContainsRegex("potrf.*fillcolor=\"#0da860\""));
+  EXPECT_THAT(text_of("c.dot"), Not(ContainsRegex("gemm.*fillcolor")));
+  to_paje(input, file("c.paje"));
+  EXPECT_THAT(text_of("c.paje"),
+              HasSubstr("11 \"potrf\" State \"potrf\" \"0.050980 0.658824 0.376471\"\n"));
+  std::map<std::string, nlohmann::json> slices;
+  const nlohmann::json all = perfetto_of(path);
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("ph") == "B") slices[event.at("name")] = event;
+  }
+  EXPECT_EQ(slices.at("potrf").at("cname"), "rail_load");  // nearly the same
+  EXPECT_EQ(slices.at("potrf").at("args").at("colour"), "#0da860");
+  EXPECT_FALSE(slices.at("gemm").contains("cname"));
+}
+
+TEST_F(TraceTool, Verdicts_NameTheBound) {
+  struct Case {
+    TraceWorld world;
+    const char* bound;
+    const char* cause;
+  };
+  TraceWorld bag(2);
+  for (int i = 0; i < 40; ++i) bag.add("cell", i % 2, 100'000);
+  TraceWorld chain(2);
+  for (int i = 0; i < 40; ++i) {
+    chain.add("link", 0, 100'000, i > 0 ? std::vector{i - 1} : std::vector<int>());
+  }
+  TraceWorld slow = rounds_world(4, 30, 100'000);
+  slow.slow_down(2, 3);
+  TraceWorld far(2);
+  far.latency_ns = 500'000;
+  for (int i = 0; i < 20; ++i) {
+    far.add("link", i % 2, 100'000, i > 0 ? std::vector{i - 1} : std::vector<int>());
+  }
+  for (auto& [world, bound, cause] : std::vector<Case>{{bag, "work", ""},
+                                                       {chain, "chain", ""},
+                                                       {slow, "imbalance", "slow-rank"},
+                                                       {far, "messages", ""}}) {
+    const Analysed run(record(world));
+    const Verdict verdict = verdict_on(run.model, run.found);
+    EXPECT_EQ(verdict.bound, bound);
+    EXPECT_EQ(verdict.cause, cause);
+    EXPECT_LE(verdict.without_ns, run.found.duration);
+    for (const std::string& sentence : verdict.sentences) {
+      EXPECT_THAT(sentence, ::testing::EndsWith(".")) << bound;
+    }
+  }
+}
+
+TEST_F(TraceTool, VerdictOnADifference_NamesWhatHasGrown) {
+  const Analysed before(record(rounds_world(4, 30, 100'000), "before"));
+  TraceWorld world = rounds_world(4, 30, 100'000);
+  world.slow_down(2, 3);
+  const Analysed slow(record(world, "slow"));
+  const Verdict verdict = verdict_on_difference(before.model, before.found, slow.model, slow.found);
+  EXPECT_EQ(verdict.cause, "slow-rank");
+  EXPECT_THAT(verdict.sentences[0], HasSubstr("B takes 5.942 ms longer than A"));
+  EXPECT_THAT(
+      verdict_on_difference(slow.model, slow.found, before.model, before.found).sentences[0],
+      HasSubstr("A takes 5.942 ms longer than B"));
+  const Analysed longer(record(rounds_world(4, 30, 200'000), "longer"));
+  const Verdict work =
+      verdict_on_difference(before.model, before.found, longer.model, longer.found);
+  EXPECT_THAT(work.bound, AnyOf("work", "chain"));
+  EXPECT_THAT(work.sentences[2], HasSubstr("'step'"));
+  EXPECT_EQ(verdict_on_difference(slow.model, slow.found, slow.model, slow.found).bound, "nothing");
+}
+
+// Old traces name the last cause of a task only; the rest is recorded apart.
+TEST_F(TraceTool, Bounds_AreThoseOfTheGraph) {
+  TraceWorld world(4);  // a diamond of unequal sides
+  const int a = world.add("a", 0, 100'000);
+  const int b = world.add("b", 1, 200'000, {a});
+  const int c = world.add("c", 2, 300'000, {a});
+  world.add("d", 3, 100'000, {b, c});
+  const Analysed run(record(world));
+  EXPECT_EQ(run.found.bounds.chain, 500'000);
+  EXPECT_EQ(run.found.bounds.area, 700'000 / 4);
+  std::size_t edges = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) edges += run.model.needs_of(i).size();
+  EXPECT_EQ(edges, 4U);
 }
 
 TEST_F(TraceTool, Check_PassesAWholeTraceAndFailsAnIncompleteOne) {

@@ -29,6 +29,9 @@ const readRun = of => ({
     index: Uint32Array, name: Uint32Array, track: Int32Array})],  // by begin
   marks: columns(of.marks, {time: Float64Array, track: Uint32Array, name: Uint32Array}),
   keys: of.keys,  // of segments, or null when they are too many
+  // Segments that each one waited for, or null; row i has [offset[i], offset[i + 1]).
+  needs: of.needs && columns(of.needs, {offset: Uint32Array, row: Uint32Array}),
+  hintTracks: of.hints.map(hint => hint.track),
   names: of.names,
   tracks: of.tracks,
 });
@@ -96,7 +99,8 @@ const overlay = (a, b) => {
   const paths = runs.map((run, source) => ({...run.paths[0],
     index: run.paths[0].index.map(i => i < numbers[source].length ? numbers[source][i] : i),
     track: run.paths[0].track.map(track => track < 0 ? track : rowOf[source][track])}));
-  return {segments, others, messages, paths, marks, keys, names, tracks};
+  return {segments, others, messages, paths, marks, keys, names, tracks, needs: null,
+    hintTracks: []};
 };
 // Threads that did nothing get no row.
 const withoutEmptyTracks = run => {
@@ -115,7 +119,8 @@ const withoutEmptyTracks = run => {
   };
   compact(run.segments);
   compact(run.others);
-  for (const list of [run.messages.from, run.messages.to, run.marks.track, run.paths[0].track]) {
+  for (const list of [run.messages.from, run.messages.to, run.marks.track, run.paths[0].track,
+    run.hintTracks]) {
     list.forEach((track, i) => { if (track >= 0) list[i] = rowOf[track]; });
   }
   run.tracks = run.tracks.filter((_, i) => used[i]);
@@ -125,7 +130,7 @@ const isPair = other !== null;
 const sources = isPair ? [data, other.run] : [data];
 const readRows = of => withoutEmptyTracks(readRun(of));
 const shown = isPair ? overlay(readRows(data), readRows(other.run)) : readRows(data);
-const {segments, others, messages, paths, marks, keys, names, tracks} = shown;
+const {segments, others, messages, paths, marks, keys, names, tracks, needs, hintTracks} = shown;
 const longestMessage = Math.max(...sources.map(one => one.longest_message));
 for (const part of document.querySelectorAll(isPair ? '.one' : '.two')) part.remove();
 const kNone = 0xffffffff;
@@ -149,7 +154,9 @@ const palette = ['#4878b0', '#e08a3c', '#55a05a', '#8d6bb8', '#8c6350', '#d277b4
   '#b0a52f', '#3fa7b8', '#5a5fc7', '#97b84c', '#c78f8f'];
 const nameText = id => names[id] || 'task';
 const taskNames = [...new Set(sources.flatMap(one => one.statistics.map(row => row.name)))];
-const colorByName = new Map(taskNames.map((name, i) => [name, palette[i % palette.length]]));
+const ownColors = Object.assign({}, ...sources.map(one => one.colours));  // that the program chose
+const colorByName = new Map(taskNames.map((name, i) =>
+  [name, ownColors[name] ? '#' + ownColors[name] : palette[i % palette.length]]));
 const colorOf = names.map(name => colorByName.get(name) || palette[6]);
 const labelOf = row => `${isPair ? 'AB'[tracks[row].source] + ' ' : ''}rank ${tracks[row].rank} ` +
   tracks[row].name;
@@ -200,7 +207,12 @@ if (isPair) {
   byId('facts').textContent = factsOf(data);
   byId('path-text').textContent = data.path_text;
   for (const line of data.idle) add(byId('idle'), 'li', line);
-  for (const hint of data.hints) add(byId('hints'), 'li', hint.text, {className: hint.kind});
+  byId('verdict').textContent = data.verdict.join(' ');
+  data.hints.forEach((hint, i) => {
+    const item = add(byId('hints'), 'li', hint.text + ' ', {className: hint.kind});
+    if (hint.track < 0) return;
+    add(item, 'button', 'show', {title: 'in the timeline', onclick: () => showHint(i)});
+  });
   table('path-table', ['part', 'rank', 'time', 'of the run', 'steps'],
     data.path_shares.map(one => [one.what + (one.name ? ' ' + one.name : ''),
       one.rank < 0 ? '' : one.rank, timeText(one.ns), share(one.ns, data.duration), one.steps]));
@@ -212,7 +224,7 @@ if (isPair) {
     data.ranks.map(one => {
       const whole = data.duration * one.workers;
       return [one.rank, one.workers, one.tasks, share(one.busy, whole), share(one.handlers, whole),
-        share(one.asleep, whole), share(one.other, whole), share(one.window, whole)];
+        share(one.asleep, whole), share(one.other, whole), share(one.window, data.duration)];
     }));
 }
 
@@ -223,6 +235,7 @@ const canvas = byId('timeline'), scroller = byId('scroller'), overview = byId('o
 const view = {begin: 0, end: Math.max(...sources.map(one => one.duration), 1)};
 const whole = view.end;
 let found = -1;  // segment that the search has found
+let hovered = -1;  // segment under the pointer
 let wantsDraw = false;
 const drawTimes = [];
 
@@ -343,6 +356,37 @@ const drawMarks = (context, top, visible) => {
   }
 };
 
+// Lines where the run could have ended at best.
+const drawBounds = context => {
+  sources.forEach((one, source) => {
+    for (const [what, at] of Object.entries(one.bounds)) {
+      if (at <= 0 || at < view.begin || at > view.end) continue;
+      const x = xOf(at), label = what + (isPair ? ' ' + 'AB'[source] : '');
+      context.strokeStyle = context.fillStyle = what === 'work' ? '#2f7d4f' : '#b3261e';
+      context.setLineDash([2, 3]);
+      context.beginPath();
+      context.moveTo(x, kAxis);
+      context.lineTo(x, canvas.clientHeight);
+      context.stroke();
+      context.setLineDash([]);
+      context.fillText(label, x + 3, kAxis + (what === 'work' ? 11 : 23));
+    }
+  });
+};
+
+const drawNeeds = (context, top) => {
+  if (needs === null || hovered < 0) return;
+  const rowOf = i => firstAfter(0, rows, t => segments.offset[t + 1], i) - top;
+  context.strokeStyle = '#000';
+  for (let k = needs.offset[hovered]; k < needs.offset[hovered + 1]; ++k) {
+    const from = needs.row[k];
+    context.beginPath();
+    context.moveTo(xOf(segmentEnd(from)), kAxis + (rowOf(from) + .5) * kRow);
+    context.lineTo(xOf(segments.begin[hovered]), kAxis + (rowOf(hovered) + .5) * kRow);
+    context.stroke();
+  }
+};
+
 const drawAxis = context => {
   const step = 10 ** Math.floor(Math.log10((view.end - view.begin) / 4));
   const by = [1, 2, 5, 10].map(k => k * step).find(k => (view.end - view.begin) / k <= 10) || step;
@@ -408,6 +452,8 @@ const draw = () => {
   const note = byId('messages').checked ? drawMessages(context, top, visible) : '';
   if (byId('path').checked) paths.forEach(path => drawPath(context, top, path));
   drawMarks(context, top, visible);
+  drawNeeds(context, top);
+  if (byId('bounds').checked) drawBounds(context);
   context.restore();
   for (let track = Math.floor(top); track < Math.min(rows, top + visible + 1); ++track) {
     context.fillStyle = '#fff';
@@ -498,9 +544,28 @@ const tipText = at => {
   }
   const i = at.segment;
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
-  return `${nameText(segments.name[i])}${keys && keys[i] ? ' ' + keys[i] : ''}\n` +
+  return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
-    labelOf(at.track);
+    labelOf(at.track) + needsText(i);
+};
+const taskText = i => nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys[i] : '');
+const needsText = i => {
+  const kShown = 6;
+  const all = needs === null ? [] :
+    Array.from(needs.row.subarray(needs.offset[i], needs.offset[i + 1]), taskText);
+  if (all.length === 0) return '';
+  const more = all.length > kShown ? ` and ${all.length - kShown} more` : '';
+  return '\n' + 'needed ' + all.slice(0, kShown).join(', ') + more;
+};
+// Shows in the timeline what a hint is about.
+const showHint = i => {
+  const {begin, end} = data.hints[i], track = hintTracks[i];
+  scroller.scrollTop = Math.max(0, track * kRow - 200);
+  const at = firstAfter(segments.offset[track], segments.offset[track + 1], segmentEnd, begin);
+  found = at < segments.offset[track + 1] && segments.begin[at] === begin ? at : -1;
+  const length = Math.max(end - begin, 1000);
+  zoomTo(begin - 2 * length, end + 2 * length);
+  scroller.scrollIntoView({block: 'nearest'});
 };
 
 const findNext = text => {
@@ -544,6 +609,9 @@ canvas.addEventListener('pointermove', event => {
     return;
   }
   const at = hit(event.offsetX, event.offsetY);
+  const before = hovered;
+  hovered = at === null || at.segment === undefined ? -1 : at.segment;
+  if (needs !== null && hovered !== before) redraw();
   tip.hidden = at === null;
   if (at === null) return;
   tip.textContent = tipText(at);
@@ -574,6 +642,7 @@ byId('in').addEventListener('click', () => zoom(.5, (view.begin + view.end) / 2)
 byId('out').addEventListener('click', () => zoom(2, (view.begin + view.end) / 2));
 byId('messages').addEventListener('change', redraw);
 byId('path').addEventListener('change', redraw);
+byId('bounds').addEventListener('change', redraw);
 byId('next').addEventListener('click', () => findNext(byId('search').value));
 byId('search').addEventListener('keydown', event => {
   if (event.key === 'Enter') findNext(byId('search').value);
@@ -735,5 +804,6 @@ chartCounters();
 if (!isPair) drawMatrix();
 // For tests and for those who look from the console.
 window.shoalReport = {firstPictureMs: performance.now(), drawTimes, view, zoomTo, findNext, hit,
-  tipText, xOf, get found() { return found; }, segments, messages, marks, tracks, timeCharts};
+  tipText, xOf, get found() { return found; }, segments, messages, marks, tracks, timeCharts, needs,
+  showHint, colorByName};
 })();

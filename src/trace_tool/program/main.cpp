@@ -12,6 +12,7 @@
 #include "trace_tool/program/otf2.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
+#include "trace_tool/verdict.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -71,6 +72,20 @@ int run_summary(const Arguments& with) {
   return 0;
 }
 
+int run_why(const Arguments& with) {
+  Input input(with.file);
+  const Model model(input);
+  const Analysis analysis = analyse(model);
+  const Verdict verdict = verdict_on(model, analysis);
+  const std::string partial = partial_text(model.gaps());
+  if (with.json) {
+    fmt::print("{}", json_of(verdict, analysis.duration));
+  } else {
+    fmt::print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
+  }
+  return 0;
+}
+
 int run_convert(const Arguments& with) {
   if (with.format == "otf2" && with.output == "-") {
     throw shoal::Error("--output -: OTF2 is a folder of files: give the name of a folder");
@@ -87,7 +102,9 @@ int run_diff(const Arguments& with) {
   const Model of_b(b);
   const Analysis in_a = analyse(of_a);
   const Analysis in_b = analyse(of_b);
-  if (with.output.empty()) {
+  if (with.json) {
+    fmt::print("{}", json_of(verdict_on_difference(of_a, in_a, of_b, in_b), in_b.duration));
+  } else if (with.output.empty()) {
     fmt::print("{}", diff_text(of_a, in_a, of_b, in_b));
   } else {
     write_comparison(of_a, in_a, of_b, in_b, with.output);
@@ -145,6 +162,9 @@ void add_commands(CLI::App& app, Arguments& with, shoal::Function<int(const Argu
   CLI::App* const summary = add("summary", "prints the most important facts", run_summary);
   add_file(summary);
   summary->add_flag("--json", with.json, "for programs");
+  CLI::App* const why = add("why", "says in three sentences what bounds the run", run_why);
+  add_file(why);
+  why->add_flag("--json", with.json, "for programs");
   CLI::App* const convert = add("convert", "writes it in the format of another tool", run_convert);
   convert->add_option("--to", with.format, "the format")
       ->required()
@@ -157,6 +177,7 @@ void add_commands(CLI::App& app, Arguments& with, shoal::Function<int(const Argu
   CLI::App* const diff = add("diff", "compares two runs", run_diff);
   diff->add_option("A", with.file, "first trace")->required();
   diff->add_option("B", with.other, "second trace")->required();
+  diff->add_flag("--json", with.json, "only why one of them is slower, for programs");
   diff->add_option("-o,--output", with.output,
                    "page with both timelines to write, in place of the text (-: standard output)");
   CLI::App* const report = add("report", "writes a page that a browser shows", run_report);

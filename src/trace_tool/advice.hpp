@@ -1,0 +1,83 @@
+#pragma once
+// Hints as they are found. Each needs its pattern to cost a noticeable part of the run, so that a
+// healthy run gets none.
+
+#include "trace_tool/analysis.hpp"
+#include "trace_tool/loads.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace shoal::trace_tool {
+
+inline constexpr double kNoticeable = 0.05;  // of the run
+inline constexpr double kNegligible = 0.01;  // likewise
+
+/// Sums by name.
+using Sums = std::map<NameId, std::int64_t>;
+
+/// The hints of one run so far.
+class Advice {
+ public:
+  Advice(const Model& of, const Analysis& found) : model(of), analysis(found) {}
+
+  const Model& model;
+  const Analysis& analysis;
+  const Disturbance disturbance = disturbance_of(model);
+
+  void add(HintSubject about, std::string text) {
+    hints_.push_back({std::move(about), std::move(text)});
+  }
+  /// Adds a hint by times, unless it may be due to other programs: at worst, one worker waits at a
+  /// time, and all others for it. Returns whether it did.
+  bool add_timed(HintSubject about, std::string text) {
+    if (about.share < std::max(2, disturbance.workers) * disturbance.share) {
+      left_out_.push_back(about.kind);
+      return false;
+    }
+    add(std::move(about), std::move(text));
+    return true;
+  }
+
+  [[nodiscard]] bool has_hint(std::string_view kind) const {
+    return std::any_of(hints_.begin(), hints_.end(),
+                       [kind](const Hint& one) { return one.kind == kind; });
+  }
+  /// Kinds that other programs may explain.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  [[nodiscard]] std::vector<Hint> take() { return std::move(hints_); }
+
+  [[nodiscard]] double duration() const { return std::max(1.0, number(analysis.duration)); }
+  [[nodiscard]] double worker_time() const {
+    int workers = 0;
+    for (const RankUsage& rank : analysis.ranks) workers += rank.workers;
+    return number(analysis.duration) * workers;
+  }
+  [[nodiscard]] std::int64_t sum_of_busy() const {
+    std::int64_t sum = 0;
+    for (const auto& [rank, load] : analysis.loads) sum += load.busy;
+    return sum;
+  }
+
+  /// The name with the largest sum; "" without any.
+  [[nodiscard]] std::string largest(const Sums& sums) const {
+    const auto most = std::max_element(
+        sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == sums.end() ? "" : model.input().name(most->first);
+  }
+
+ private:
+  std::vector<std::string> left_out_;
+  std::vector<Hint> hints_;
+};
+
+void add_worker_hints(Advice& advice);
+void add_rank_hints(Advice& advice);
+void add_message_hints(Advice& advice);
+
+}  // namespace shoal::trace_tool
