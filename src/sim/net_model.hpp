@@ -8,7 +8,9 @@ namespace shoal::sim {
 
 /// LogGP (Alexandrov, Ionescu, Schauser, Scheiman: "LogGP: Incorporating Long Messages into the
 /// LogP Model", SPAA 1995). A packet of k bytes keeps the sending process's network interface busy
-/// for o + max(g, k * G), and arrives L + o after it has left.
+/// for o + max(g, k * G). Its first byte arrives L + o after that has begun, and it keeps the
+/// receiving interface busy for as long: where nothing else arrives, all of it is there L + o after
+/// it has left. An interface sends and receives at the same time.
 struct LogGP {
   double latency_ns = 0;          // L
   double overhead_ns = 0;         // o, at each side
@@ -16,8 +18,14 @@ struct LogGP {
   double byte_gap_ns = 0;         // G
   std::uint64_t eager_bytes = 0;  // larger payloads wait until the receiver has a place for them
 
+  /// Time that a packet keeps an interface busy, at each side.
   [[nodiscard]] std::uint64_t busy_ns(std::uint64_t bytes) const;
+  /// Time from a byte's departure to its arrival.
   [[nodiscard]] std::uint64_t travel_ns() const;
+  /// Returns whether no packet keeps an interface busy.
+  [[nodiscard]] bool is_instant() const {
+    return overhead_ns == 0 && gap_ns == 0 && byte_gap_ns == 0;
+  }
 };
 
 /// Processes of one node have a faster way to each other than to those of other nodes, which they

@@ -23,42 +23,76 @@ net::Port& Network::port(Rank rank) {
 }
 
 Network::Route Network::route(Rank source, Rank target) {
-  const auto process = static_cast<std::size_t>(layout_.process_of(source));
-  if (model_.ranks_per_node == 1) return {model_.far, far_free_ns_[process]};
-  const int node = model_.node_of(source);
-  if (node == model_.node_of(target)) return {model_.near, near_free_ns_[process]};
-  return {model_.far, far_free_ns_[static_cast<std::size_t>(node)]};
+  const auto of = [this](std::deque<Interface>& interfaces, Rank rank, bool by_node) -> Interface& {
+    const int index = by_node ? model_.node_of(rank) : layout_.process_of(rank);
+    return interfaces[static_cast<std::size_t>(index)];
+  };
+  const bool has_nodes = model_.ranks_per_node > 1;
+  if (has_nodes && model_.node_of(source) == model_.node_of(target)) {
+    return {model_.near, of(near_, source, false), of(near_, target, false)};
+  }
+  return {model_.far, of(far_, source, has_nodes), of(far_, target, has_nodes)};
 }
 
-std::uint64_t Network::depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes) {
-  std::uint64_t& free_ns = route.interface_free_ns;
-  free_ns = std::max(free_ns, from_ns) + route.costs.busy_ns(bytes);
-  return free_ns;
+Network::Passage Network::depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes) {
+  std::uint64_t& free_ns = route.from.free_ns;
+  const std::uint64_t begin_ns = std::max(free_ns, from_ns);
+  const std::uint64_t busy_ns = route.costs.busy_ns(bytes);
+  free_ns = begin_ns + busy_ns;
+  return {free_ns, begin_ns + route.costs.travel_ns(), busy_ns};
 }
 
-std::uint64_t Network::arrival_ns(Rank source, Rank target, std::uint64_t left_ns,
-                                  const Mishap& mishap) {
-  const std::uint64_t travel_ns = route(source, target).costs.travel_ns();
-  return faults_.clogged_until(source, target, left_ns) +
-         simulator_.order().travel_ns(source, target, travel_ns) + mishap.delay_ns;
+void Network::disturb(Passage& passage, const Route& route, Rank source, Rank target,
+                      const Mishap& mishap) {
+  const std::uint64_t late_ns =
+      faults_.clogged_until(source, target, passage.left_ns) - passage.left_ns + mishap.delay_ns;
+  const std::uint64_t travel_ns = route.costs.travel_ns();
+  passage.first_ns += simulator_.order().travel_ns(source, target, travel_ns) - travel_ns + late_ns;
 }
 
-// An eager payload is in flight from the time it was sent; a larger one leaves when the sender
-// knows the receiver's place. Both sides are notified only after its header was handled: see
+// Where nothing takes time on an interface, the seed decides which of two packets comes first.
+void Network::receive(const Route& route, Simulator& simulator, Reception reception) {
+  if (!route.costs.is_instant()) return route.to.intake.add(std::move(reception));
+  const std::uint64_t now_ns = reception.first_ns;
+  if (!reception.begun) return simulator.at(now_ns, std::move(reception.received));
+  simulator.at(now_ns, [begun = std::move(reception.begun), now_ns] { begun(now_ns); });
+}
+
+bool Network::is_eager(const Payload& payload) {
+  return payload.source_bytes.size() <= route(payload.source, payload.target).costs.eager_bytes;
+}
+
+// An eager payload leaves when it is sent, behind what its rank has sent before.
+void Network::on_sent(PayloadKey key) {
+  const Payload& payload = payloads_.at(key);
+  if (is_eager(payload)) simulator_.at(simulator_.now_ns(), [this, key] { carry_payload(key); });
+  if (payload.is_awaited()) on_both_known(key);
+}
+
+void Network::on_awaited(PayloadKey key) {
+  if (payloads_.at(key).is_awaited()) on_both_known(key);
+}
+
+// Both sides are notified only after the header was handled: see
 // messaging::PacketReader::unprocessed().
-void Network::move_payload(int process, std::uint32_t tag) {
-  const Payload payload = payloads_.extract({process, tag}).mapped();
+void Network::on_both_known(PayloadKey key) {
+  const Payload& payload = payloads_.at(key);
   ++payloads_under_way_;
   SHOAL_CHECK(payload.source_bytes.size() == payload.target_bytes.size(),
               "a payload of {} bytes from rank {} met a place of {} bytes",
               payload.source_bytes.size(), payload.source.value(), payload.target_bytes.size());
-  const LogGP& costs = route(payload.source, payload.target).costs;
-  if (payload.source_bytes.size() <= costs.eager_bytes) {
-    carry_payload(payload, payload.sent_ns);
-    return;
+  if (!is_eager(payload)) {
+    invite_payload(key);
+  } else if (payload.is_here) {
+    simulator_.at(simulator_.now_ns(), [this, key] { end_payload(key); });
   }
-  const std::uint64_t start_ns = simulator_.now_ns() + costs.travel_ns();
-  simulator_.at(start_ns, [this, payload, start_ns] { carry_payload(payload, start_ns); });
+}
+
+// A payload that is not eager leaves when the sender knows the receiver's place.
+void Network::invite_payload(PayloadKey key) {
+  const Payload& payload = payloads_.at(key);
+  const std::uint64_t travel_ns = route(payload.source, payload.target).costs.travel_ns();
+  simulator_.at(simulator_.now_ns() + travel_ns, [this, key] { carry_payload(key); });
 }
 
 Mishap Network::draw_mishap(Rank source, Rank target, bool is_payload) {
@@ -75,38 +109,50 @@ void Network::note(const TraceEvent& event) {
   simulator_.log().add(event);
 }
 
-void Network::carry_payload(const Payload& payload, std::uint64_t from_ns) {
+void Network::carry_payload(PayloadKey key) {
+  Payload& payload = payloads_.at(key);
   const auto [source, target] = std::pair(payload.source, payload.target);
+  const std::size_t bytes = payload.source_bytes.size();
   ++traffic_.payloads;
-  traffic_.bytes += payload.source_bytes.size();
-  const std::uint64_t left = depart(route(source, target), from_ns, payload.source_bytes.size());
+  traffic_.bytes += bytes;
+  const Route way = route(source, target);
+  Passage passage = depart(way, simulator_.agenda_ns(), bytes);
   const Mishap mishap = draw_mishap(source, target, true);
   if (mishap.drop) {
     lost_payloads_.push_back(fmt::format("the payload of a large message of rank {} for rank {}",
                                          source.value(), target.value()));
     return;
   }
-  const std::uint64_t arrival = arrival_ns(source, target, left, mishap);
-  const auto end = [this, payload, corrupt = mishap.corrupt] { end_payload(payload, corrupt); };
+  payload.corrupt = mishap.corrupt;
+  disturb(passage, way, source, target, mishap);
+  Reception reception{passage.first_ns, passage.busy_ns};
+  const auto here = [this, key] { on_payload_here(key); };
   if (memory_ == nullptr || memory_->same_node(source.value(), target.value())) {
-    simulator_.at(arrival, end);
-    return;
+    reception.received = here;
+  } else {
+    // The memory is used from the arrival of the first byte on. The last byte arrives when both the
+    // network and the memory have transferred it.
+    reception.begun = [this, target, bytes, here](std::uint64_t end_ns) {
+      memory_->begin_transfer(target.value(), static_cast<double>(bytes),
+                              [this, end_ns, here] { simulator_.at(end_ns, here); });
+    };
+    reception.received = [] {};
   }
-  // The memory is used from the arrival of the first byte on. The last byte arrives when both the
-  // network and the memory have transferred it.
-  const LogGP& costs = route(source, target).costs;
-  const auto bytes = payload.source_bytes.size();
-  simulator_.at(left - costs.busy_ns(bytes) + costs.travel_ns(),
-                [this, target, bytes, arrival, end] {
-                  memory_->begin_transfer(target.value(), static_cast<double>(bytes),
-                                          [this, arrival, end] { simulator_.at(arrival, end); });
-                });
+  receive(way, simulator_, std::move(reception));
 }
 
-void Network::end_payload(const Payload& payload, bool corrupt) {
+void Network::on_payload_here(PayloadKey key) {
+  Payload& payload = payloads_.at(key);
+  payload.is_here = true;
+  if (payload.is_awaited()) end_payload(key);
+}
+
+void Network::end_payload(PayloadKey key) {
+  const Payload payload = payloads_.extract(key).mapped();
   const std::size_t bytes = payload.source_bytes.size();
   if (bytes > 0 && !simulator_.is_dry()) {
     sync::Strand carrier;
+    carrier.set_name("the transport of a payload");
     carrier.run([payload] {
       sync::observe(payload.sent);
       sync::observe(payload.received);
@@ -115,8 +161,7 @@ void Network::end_payload(const Payload& payload, bool corrupt) {
       sync::publish(payload.sent);
       sync::publish(payload.received);
     });
-    carrier.set_name("the transport of a payload");
-    if (corrupt) flip_a_bit(payload.target_bytes, faults_);
+    if (payload.corrupt) flip_a_bit(payload.target_bytes, faults_);
   }
   note({simulator_.now_ns(), EventKind::payload, static_cast<std::uint32_t>(payload.source.value()),
         static_cast<std::uint32_t>(payload.target.value()), 0, bytes});

@@ -2,11 +2,13 @@
 // The simulated network: takes the place of MPI between the processes of a simulated world.
 
 #include "sim/faults.hpp"
+#include "sim/intake.hpp"
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
 #include <shoal/detail/net/transport.hpp>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,35 +58,59 @@ class Network {
   class SimTransport;
   friend class SimLink;
 
+  /// Network interface of a process within its node, or of a node.
+  struct Interface {
+    explicit Interface(Simulator& simulator) : intake(simulator) {}
+    std::uint64_t free_ns = 0;  // when it may send again
+    Intake intake;
+  };
   /// Connection of two processes.
   struct Route {
     const LogGP& costs;
-    std::uint64_t& interface_free_ns;
+    Interface& from;
+    Interface& to;
   };
+  /// Time on the way of a packet that leaves.
+  struct Passage {
+    std::uint64_t left_ns;   // when it has left
+    std::uint64_t first_ns;  // arrival of its first byte
+    std::uint64_t busy_ns;   // time that it keeps an interface busy
+  };
+  /// Source process and tag.
+  using PayloadKey = std::pair<int, std::uint32_t>;
   struct Payload {
     std::span<const std::byte> source_bytes;
     std::span<std::byte> target_bytes;
     net::Completion* sent = nullptr;
     net::Completion* received = nullptr;
-    std::uint64_t sent_ns = 0;
     Rank source{0};
     Rank target{0};
+    bool is_here = false;  // all bytes have arrived; perhaps before the receiver has a place
+    bool corrupt = false;
+
+    [[nodiscard]] bool is_awaited() const { return sent != nullptr && received != nullptr; }
   };
 
   [[nodiscard]] net::Port& port(Rank rank);
   [[nodiscard]] Route route(Rank source, Rank target);
-  /// Keeps the interface busy for `bytes`; when they have left.
-  static std::uint64_t depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
-  /// Time of arrival of a packet that left at `left_ns`, by the order of the seed and with its
-  /// fault.
-  std::uint64_t arrival_ns(Rank source, Rank target, std::uint64_t left_ns, const Mishap& mishap);
+  /// Sends `bytes` as soon as the interface is free.
+  static Passage depart(const Route& route, std::uint64_t from_ns, std::uint64_t bytes);
+  /// Changes the passage of a packet by the order of the seed and its fault.
+  void disturb(Passage& passage, const Route& route, Rank source, Rank target,
+               const Mishap& mishap);
+  static void receive(const Route& route, Simulator& simulator, Reception reception);
   /// Fate of a packet or payload that leaves now, by the plan of faults.
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
-  Payload& payload(int process, std::uint32_t tag) { return payloads_[{process, tag}]; }
-  void move_payload(int process, std::uint32_t tag);
+  Payload& payload(PayloadKey key) { return payloads_[key]; }
+  [[nodiscard]] bool is_eager(const Payload& payload);
+  void on_sent(PayloadKey key);
+  void on_awaited(PayloadKey key);
+  void on_both_known(PayloadKey key);
+  void invite_payload(PayloadKey key);
   void note(const TraceEvent& event);
-  void carry_payload(const Payload& payload, std::uint64_t from_ns);
-  void end_payload(const Payload& payload, bool corrupt);
+  void carry_payload(PayloadKey key);
+  void on_payload_here(PayloadKey key);
+  void end_payload(PayloadKey key);
 
   Simulator& simulator_;
   Memory* memory_ = nullptr;
@@ -92,13 +118,13 @@ class Network {
   Faults& faults_;
   const net::Layout layout_;
   const net::LinkOptions link_options_;
-  std::vector<std::uint64_t> near_free_ns_;  // when each process may send again in its node,
-  std::vector<std::uint64_t> far_free_ns_;   // and each node to others
+  std::deque<Interface> near_;  // of each process within its node,
+  std::deque<Interface> far_;   // and of each node to others
   Traffic traffic_;
-  std::vector<std::unique_ptr<SimTransport>> transports_;      // of each process,
-  std::vector<net::Fabric*> fabrics_;                          // and what it is attached to
-  std::map<std::pair<int, std::uint32_t>, Payload> payloads_;  // by source process and tag
-  std::vector<SimLink*> links_;                                // all that were made
+  std::vector<std::unique_ptr<SimTransport>> transports_;  // of each process,
+  std::vector<net::Fabric*> fabrics_;                      // and what it is attached to
+  std::map<PayloadKey, Payload> payloads_;                 // that have not ended
+  std::vector<SimLink*> links_;                            // all that were made
   std::size_t payloads_under_way_ = 0;
   std::vector<std::string> lost_payloads_;
 };

@@ -46,8 +46,7 @@ SimLink::~SimLink() {
 // Until the interface of the process is free, further messages share the packet.
 void SimLink::announce(bool /*polls_next*/) {
   const sync::Quiet quiet;
-  network_.simulator().at(network_.route(source(), target()).interface_free_ns,
-                          [this] { carry(); });
+  network_.simulator().at(network_.route(source(), target()).from.free_ns, [this] { carry(); });
 }
 
 void SimLink::carry() {
@@ -61,30 +60,31 @@ void SimLink::send(net::Packet* packet) {
   ++network_.traffic_.packets;
   const std::size_t bytes = packet->wire().size() + packet->piece_bytes;
   network_.traffic_.bytes += bytes;
-  const std::uint64_t left =
-      Network::depart(network_.route(source(), target()), simulator.now_ns(), bytes);
-  note(left, EventKind::departure, *packet);
+  const Network::Route way = network_.route(source(), target());
+  Network::Passage passage = Network::depart(way, simulator.now_ns(), bytes);
+  note(passage.left_ns, EventKind::departure, *packet);
   const Mishap mishap = network_.draw_mishap(source(), target(), false);
   if (mishap.drop) {
     discard(packet);
     return;
   }
-  const std::uint64_t arrival = network_.arrival_ns(source(), target(), left, mishap);
-  const std::uint64_t in_order = std::max(arrival, last_arrival_ns_ + 1);
-  if (mishap.duplicate) bring(copy_of(packet), in_order + 1);
+  network_.disturb(passage, way, source(), target(), mishap);
+  const std::uint64_t in_order = std::max(passage.first_ns, last_first_ns_ + 1);
+  if (mishap.duplicate) bring(copy_of(packet), in_order + 1, passage.busy_ns);
   if (mishap.overtaken_ns > 0) {
-    bring(packet, arrival + mishap.overtaken_ns);
+    bring(packet, passage.first_ns + mishap.overtaken_ns, passage.busy_ns);
   } else {
-    last_arrival_ns_ = in_order;
-    bring(packet, in_order);
+    last_first_ns_ = in_order;
+    bring(packet, in_order, passage.busy_ns);
   }
   if (mishap.corrupt) corrupt(*packet, network_.faults_);
 }
 
-void SimLink::bring(net::Packet* packet, std::uint64_t arrival_ns) {
+void SimLink::bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns) {
   under_way_.push_back(packet);
-  network_.simulator().at(arrival_ns,
-                          [this, packet, bytes = packet->wire().size()] { arrive(packet, bytes); });
+  Network::receive(network_.route(source(), target()), network_.simulator(),
+                   {first_ns, busy_ns, nullptr,
+                    [this, packet, bytes = packet->wire().size()] { arrive(packet, bytes); }});
 }
 
 void SimLink::arrive(net::Packet* packet, std::size_t bytes) {

@@ -59,7 +59,7 @@ class SimLink final : public net::Link {
  private:
   void carry();
   void send(net::Packet* packet);
-  void bring(net::Packet* packet, std::uint64_t arrival_ns);
+  void bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns);
   void arrive(net::Packet* packet, std::size_t bytes);
   void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
 
@@ -67,7 +67,7 @@ class SimLink final : public net::Link {
   SimInlet inlet_;
   std::vector<net::Packet*> under_way_;
   std::uint64_t next_sequence_ = 0;
-  std::uint64_t last_arrival_ns_ = 0;
+  std::uint64_t last_first_ns_ = 0;  // arrival of the first byte of the last packet in order
 };
 
 }  // namespace shoal::sim

@@ -40,23 +40,22 @@ class Network::SimTransport final : public net::Transport {
   void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
                     net::Completion* done) override {
     const sync::Quiet quiet;
-    Payload& payload = network_.payload(process_, tag);
+    Payload& payload = network_.payload({process_, tag});
     payload.source_bytes = bytes;
     payload.sent = done;
-    payload.sent_ns = network_.simulator_.now_ns();
     payload.source = source;
     payload.target = target;
-    if (payload.received != nullptr) network_.move_payload(process_, tag);
+    network_.on_sent({process_, tag});
   }
   void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
                        net::Completion* done) override {
     const sync::Quiet quiet;
     const int from = network_.layout_.process_of(source);
-    Payload& payload = network_.payload(from, tag);
+    Payload& payload = network_.payload({from, tag});
     payload.target_bytes = bytes;
     payload.received = done;
     payload.target = target;
-    if (payload.sent != nullptr) network_.move_payload(from, tag);
+    network_.on_awaited({from, tag});
   }
 
   // The processes of a simulated world are made by one process: there is nothing to exchange.
@@ -86,9 +85,9 @@ Network::Network(Simulator& simulator, const NetModel& model, Faults& faults,
         "two nodes",
         model.ranks_per_node, layout.ranks_per_process));
   }
-  near_free_ns_.resize(static_cast<std::size_t>(layout.process_count()));
-  far_free_ns_.resize(static_cast<std::size_t>(
-      std::max(layout.process_count(), (layout.world_size - 1) / model.ranks_per_node + 1)));
+  const int nodes = (layout.world_size - 1) / model.ranks_per_node + 1;
+  for (int i = 0; i < layout.process_count(); ++i) near_.emplace_back(simulator);
+  for (int i = 0; i < std::max(layout.process_count(), nodes); ++i) far_.emplace_back(simulator);
   fabrics_.resize(static_cast<std::size_t>(layout.process_count()));
   for (int process = 0; process < layout.process_count(); ++process) {
     transports_.push_back(std::make_unique<SimTransport>(*this, process));
