@@ -123,6 +123,19 @@ std::vector<std::byte> encoded(const Ts&... values) {
   return bytes;
 }
 
+namespace wire {
+
+/// Returns bytes that are the same for equal values, whatever the order in which an unordered
+/// container has its elements.
+template <class T>
+std::vector<std::byte> canonical(const T& value) {
+  CanonicalArchive ar;
+  wire::save(ar, value);
+  return ar.take();
+}
+
+}  // namespace wire
+
 /// Reads the values that encode() wrote, which take up all of `bytes`. Values of type
 /// std::span<const T> and std::string_view are views into `bytes`, which starts at a multiple of
 /// 16; every other type owns its value. Errors: DecodeError when `bytes` is too short, too long or

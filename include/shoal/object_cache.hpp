@@ -2,6 +2,7 @@
 // Caches of remote objects.
 
 #include <shoal/cache_policy.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/memory/cache_core.hpp>
 #include <shoal/detail/memory/compared.hpp>
 #include <shoal/error.hpp>
@@ -9,6 +10,7 @@
 #include <shoal/message.hpp>
 #include <shoal/remote_function.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +19,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,7 +37,8 @@ using CacheRef = std::shared_ptr<const T>;
 /// program keeps copies up to date, as in the paper: it changes objects in phases, and calls
 /// invalidate() between a change and the reads that must see it. If the memory checks accesses,
 /// each get() and lget() that finds a copy compares it with the object, and throws StaleReadError
-/// if they differ.
+/// if they differ: by operator== of the program's type if it has one, and by the values that
+/// serialize() writes, where the order of elements of an unordered container does not count.
 ///
 /// An object of the calling rank is not copied: its reference is to the object itself, and valid as
 /// long as the object.
@@ -56,7 +60,7 @@ class ObjectCache {
         compare_(
             channel(),
             [this](std::uint64_t offset, const std::vector<std::byte>& copy) {
-              return Compared(bytes_of(*object_at(offset)) == copy,
+              return Compared(is_same(*object_at(offset), copy),
                               memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
             },
             messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
@@ -167,8 +171,24 @@ class ObjectCache {
         {memory_.rank().value(), offset, sizeof(T), 0, 1}, memory::Access::cached);
     return reinterpret_cast<const T*>(place);
   }
-  // Whether bytes_of() is the same for the same values.
+  // Whether values of a type without serialize() can be compared.
   static constexpr bool kComparable = !kRaw || memory::comparable_v<T>;
+  // Whether the program says when two values are equal.
+  static constexpr bool kHasEquality = std::equality_comparable<T> && std::is_class_v<T> &&
+                                       !naming::type_text<T>().starts_with("std::");
+  // Compares values: two encodings of one may differ, as an unordered container of the copy may
+  // have its elements in another order.
+  static bool is_same(const T& object, const std::vector<std::byte>& copy) {
+    if constexpr (kRaw) {
+      return bytes_of(object) == copy;
+    } else {
+      const T decoded = std::get<0>(decode<T>(copy));
+      if constexpr (kHasEquality) {
+        if (object == decoded) return true;
+      }
+      return wire::canonical(object) == wire::canonical(decoded);
+    }
+  }
   static std::vector<std::byte> bytes_of(const T& object) {
     if constexpr (kRaw) {
       T copy = object;

@@ -80,6 +80,9 @@ class LandingPlace {
   LandingPlace& operator=(const LandingPlace&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] int source() const { return request_.target; }
+  [[nodiscard]] bool is_wanted() const { return request_.pending != nullptr; }
+  void fail(std::exception_ptr error) { request_.pending->fail(std::move(error)); }
   void arrived() {
     if (request_.pending != nullptr) request_.pending->end_one();
   }
@@ -124,7 +127,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
             landing.place = std::make_shared<LandingPlace>(take(landing.id), size_bytes);
             return landing.place->bytes();
           },
-          [](std::span<std::byte> /*bytes*/, const Landing& landing) { landing.place->arrived(); },
+          [this](std::span<std::byte> /*bytes*/, const Landing& landing) { on_got_large(landing); },
           [] {}, named("large answer to get"), made_at),
       ask_(
           scope_, [this](int origin) { on_asked(origin); }, named("where is the heap"), made_at),
@@ -160,6 +163,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
             done_.send(rank_of(request.asker), request.asker.id, std::uint64_t{0});
           },
           [] {}, named("large put"), made_at) {
+  got_large_.leave_unchecked();  // see on_got_large()
   scope_.add(*this);
 }
 
@@ -216,7 +220,13 @@ void Remote::on_get(const GetRequest& request) {
     const std::uint64_t size_bytes = request.from.size_bytes();
     const Rank origin = rank_of(request.asker);
     if (request.large != 0) {
-      got_large_.send(origin, Bytes(begin, size_bytes), Landing{request.asker.id});
+      const Bytes bytes(begin, size_bytes);
+      Landing landing{request.asker.id, request.from.offset};
+      if (scope_.messenger().checks_payloads()) {
+        landing.checked = 1;
+        landing.checksum = net::checksum_of(bytes);
+      }
+      got_large_.send(origin, bytes, landing);
     } else if (request.from.count == 1) {
       got_.send(origin, request.asker.id, Bytes(begin, size_bytes));
     } else {
@@ -240,6 +250,22 @@ void Remote::on_got(RequestId id, Bytes bytes) {
   }
   request.pending->leave();
   request.pending->end_one();
+}
+
+// The bytes travel from the heap itself, to which others may write meanwhile: a mistake, unless the
+// request was given up.
+void Remote::on_got_large(const Landing& landing) const {
+  LandingPlace& place = *landing.place;
+  if (landing.checked != 0 && place.is_wanted() &&
+      net::checksum_of(place.bytes()) != landing.checksum) {
+    place.fail(std::make_exception_ptr(CheckError(fmt::format(
+        "memory '{}': get of {} bytes at rank {} + {:#x} by rank {}: they changed before the get "
+        "had ended: a put, an operation or a pointer of the owner wrote to them. Wait for the get "
+        "before the write, or for quiet() and a barrier between the write and the get. If nothing "
+        "of the program writes there, the network or its driver damages data",
+        name_, place.bytes().size(), place.source(), landing.offset, core_.rank_))));
+  }
+  place.arrived();
 }
 
 void Remote::put(const Range& to, const std::byte* from, Pending& pending) {

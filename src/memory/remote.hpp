@@ -97,12 +97,15 @@ struct Declaration {
 /// Number of the request of a large answer; at the receiver also the owner of its memory.
 struct Landing {
   RequestId id = 0;
+  std::uint64_t offset = 0;   // where the bytes were read
+  std::uint64_t checked = 0;  // 1: `checksum` is that of the bytes when they were read
+  std::uint64_t checksum = 0;
   // Set by the buffer function, for as long as the payload travels.
   mutable std::shared_ptr<class LandingPlace> place{};
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(id);
+    archive(id, offset, checked, checksum);
   }
 };
 
@@ -201,6 +204,7 @@ class Remote final : private term::Unsatisfied {
   void note_write(const Range& range, std::int64_t rank);
   void on_get(const GetRequest& request);
   void on_got(RequestId id, Bytes bytes);
+  void on_got_large(const Landing& landing) const;
   void on_put(const PutRequest& request, Bytes bytes);
   void on_word(const WordRequest& request);
   void on_many(const ManyRequest& request, Offsets offsets, Bytes values);

@@ -148,6 +148,15 @@ void throw_size_mismatch(std::size_t written_bytes, std::size_t size_bytes) {
                   size_bytes, written_bytes));
 }
 
+void save_sorted(CanonicalArchive& ar, std::vector<std::vector<std::byte>> elements) {
+  std::ranges::sort(elements);
+  ar.count(elements.size());
+  for (const std::vector<std::byte>& element : elements) {
+    ar.count(element.size());
+    ar.block(std::span(element));
+  }
+}
+
 void throw_misaligned(std::size_t alignment) {
   throw CheckError(
       fmt::format("a view into a message that is not aligned to {} bytes: messages must start at a "

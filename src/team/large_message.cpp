@@ -52,9 +52,10 @@ class CheckEvent final : public net::Completion {
       channel_.scope().fail(
           "a large message",
           std::make_exception_ptr(TransportError(fmt::format(
-              "corrupt payload of {} bytes from rank {}: its checksum differs; it was changed "
-              "before its release function ran, or the network or its driver damages data",
-              place_.size(), source_.value()))));
+              "corrupt payload of {} bytes of '{}' from rank {}: it was changed before its release "
+              "function ran, or before the future of the operation was ready. If nothing of the "
+              "program writes there, the network or its driver damages data",
+              place_.size(), arrived_->name(), source_.value()))));
     }
     sync::pass_on(this, arrived_.get());
     arrived_.release()->run();
@@ -175,7 +176,7 @@ void send_large_below(Channel& channel, const Route& route, const Payload& paylo
     header.local_release = reinterpret_cast<std::uint64_t>(done);
   } else {
     header.tag = transport->new_payload_tag();
-    if (messenger.checks_payloads()) {
+    if (payload.is_checked && messenger.checks_payloads()) {
       header.checked = 1;
       header.checksum = net::checksum_of(bytes);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// The three archives: one counts bytes, one writes them, one reads them.
+// The archives: one counts bytes, one writes them, one reads them. CanonicalArchive writes values
+// that are compared and not sent.
 //
 // Format. A raw value is its bytes, at a multiple of its alignment (at most 16) from the start of
 // the message. A range is a u64 count and its elements; raw elements form one aligned block.
@@ -13,6 +14,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace shoal {
 
@@ -122,6 +124,24 @@ class WriteArchive : public wire::Saver<WriteArchive> {
 };
 
 namespace wire {
+
+/// Writes values into memory of its own, in a form that is the same for equal values: elements of
+/// unordered containers by their bytes. Not for ReadArchive.
+class CanonicalArchive : public Saver<CanonicalArchive> {
+ public:
+  [[nodiscard]] std::size_t position() const { return bytes_.size(); }
+  void put(const void* data, std::size_t size_bytes, std::size_t alignment) {
+    bytes_.resize(align_up(bytes_.size(), alignment));
+    const auto* const begin = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), begin, begin + size_bytes);
+  }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+/// Saves encodings of elements in the order of their bytes.
+void save_sorted(CanonicalArchive& ar, std::vector<std::vector<std::byte>> elements);
 
 /// Counts the bytes of an encoding that are not in blocks of their own; see PieceArchive.
 class PieceSizes : public Saver<PieceSizes> {

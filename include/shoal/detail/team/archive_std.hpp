@@ -3,6 +3,8 @@
 
 #include <shoal/detail/team/archive_core.hpp>
 
+#include <vector>
+
 namespace shoal::wire {
 
 /// Saves one element of a range; takes a byte even if the element's serialize() writes nothing.
@@ -44,6 +46,19 @@ template <class Archive, class Range>
 constexpr void save_range(Archive& ar, const Range& range) {
   ar.count(range.size());
   for (const auto& element : range) save_element(ar, element);
+}
+
+/// Saves the elements of a container whose order means nothing, in that of their bytes.
+template <class Range>
+void save_unordered(CanonicalArchive& ar, const Range& range) {
+  std::vector<std::vector<std::byte>> elements;
+  elements.reserve(range.size());
+  for (const auto& element : range) {
+    CanonicalArchive one;
+    one(element);
+    elements.push_back(one.take());
+  }
+  save_sorted(ar, std::move(elements));
 }
 
 template <class Char, class Traits, class Allocator>
@@ -183,7 +198,12 @@ struct Codec<C> {
 
   template <class Archive>
   static constexpr void save(Archive& ar, const C& value) {
-    save_range(ar, value);  // a pair of a map is saved as (key, value)
+    if constexpr (std::is_same_v<Archive, CanonicalArchive> &&
+                  (UnorderedSet<C> || UnorderedMap<C>)) {
+      save_unordered(ar, value);
+    } else {
+      save_range(ar, value);  // a pair of a map is saved as (key, value)
+    }
   }
 
   static C load(ReadArchive& ar) {
