@@ -5,6 +5,7 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/env/env.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 
@@ -55,6 +56,7 @@ class Dispatcher::Ticket final : public sched::Task {
     next.task->priority = next.priority;  // this worker will run it, and not before this returns
     if (is_traced) [[unlikely]]
       next.task->trace_id = trace_id;
+    sync::publish(next.task);  // what was written behind submit()
   }
   [[nodiscard]] std::string name() const override { return "choice of the next task"; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return "next"; }

@@ -5,6 +5,7 @@
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/asymmetric_barrier.hpp>
+#include <shoal/detail/sync/strand.hpp>
 
 #include <fmt/format.h>
 
@@ -98,6 +99,12 @@ void SequenceProgress::check_waits() {
 }
 
 void SequenceProgress::count_finished() {
+  // To the race detector, tasks of one worker are not ordered by the counter of that.
+  struct End {
+    const SequenceProgress* progress;
+    ~End() { sync::publish(progress); }
+  };
+  const End end{this};
   const int slot = scheduler_.count_slot();
   Counter& slot_counter = finished_[static_cast<std::size_t>(slot)];
   std::atomic<std::uint64_t>& counter = slot_counter.value;
@@ -145,6 +152,7 @@ std::uint64_t SequenceProgress::under_way() const {
 
 void SequenceProgress::wait_until(std::uint64_t count, const char* what) {
   Wait(*this, count, what).wait();
+  if (count == 0) sync::observe(this);
 }
 
 }  // namespace shoal::flow

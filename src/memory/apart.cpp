@@ -28,10 +28,11 @@ void Remote::run_apart(const char* what, Pending& pending, F f) const {
                               core_.rank_));
   // The strand does not touch `pending`: otherwise the caller, which ends it, would be ordered
   // after the strand.
-  strand.run([to = &pending, next = pending.next(), f] {
+  strand.run([to = &pending, next = pending.next(), scope = &scope_, f] {
     f();
     sync::publish(to);
     if (next != nullptr) sync::publish(next);
+    scope->publish_end();
   });
 }
 

@@ -69,10 +69,11 @@ inline Worker& end_task(Worker& ran_on, Task* task, TaskScope* scope, Scheduling
   fiber.ending.scope = scope;
   fiber.ending.placement() = task->placement();
   fiber.task = &fiber.ending;
-  fiber.strand.run([at = &ran_on, task] {
+  fiber.strand.run([at = &ran_on, task, scope] {
     const bool bound = task->bound;
     delete task;
     if (bound) sync::publish(at);
+    if (scope != nullptr) scope->publish_end();
   });
   fiber.strand.end();
   Worker& worker = worker_of(fiber, ran_on);

@@ -12,11 +12,19 @@ void Task::give_locals(Task& task) const {
   }
 }
 
-TaskScope::TaskScope(Rank rank, int worker_count, TaskScope* outer)
+TaskScope::TaskScope(Rank rank, int worker_count, TaskScope* outer, std::uint64_t number)
     : counts(worker_count),
       outer_(outer),
       outermost_(outer != nullptr ? outer->outermost_ : *this),
+      number_(number),
       rank_(rank) {}
+
+// The wait() of the outermost one observes everything.
+void TaskScope::publish_ends() const {
+  for (const TaskScope* scope = this; scope->outer_ != nullptr; scope = scope->outer_) {
+    sync::publish(sync::shared_token(scope->number_));
+  }
+}
 
 // --- failure
 

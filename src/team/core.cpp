@@ -29,7 +29,7 @@ TeamCore::TeamCore(messaging::Messenger& messenger)
 }
 
 TeamCore::TeamCore(messaging::Messenger& messenger, TeamCore* outer, TeamIdentity identity)
-    : TaskScope(messenger.rank(), messenger.scheduler().worker_count(), outer),
+    : TaskScope(messenger.rank(), messenger.scheduler().worker_count(), outer, identity.id),
       messenger_(messenger),
       scheduler_(messenger.scheduler()),
       id_(identity.id),

@@ -134,7 +134,7 @@ void CountedEvent::run() {
   mark.number_from(message_id_);  // of one that has arrived: handled once more, with its payload
   mark.begin();
   try {
-    channel_.messenger().receiver().strand().run(this, [this] { act(); });
+    channel_.messenger().receiver().strand().run(this, channel_, [this] { act(); });
   } catch (...) {
     channel_.scope().fail(name_, sched::caught_exception());
   }

@@ -373,7 +373,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   try {
     message.multicast = &opened;
     Batch one(message);
-    strand_.run(reception.packet,
+    strand_.run(reception.packet, *reception.channel,
                 [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
   } catch (...) {
     fail(reception);
@@ -406,7 +406,7 @@ void Receiver::run_inline(Reception& reception) {
   const Handler& handler = *reception.handler;
   reception.begin_handlers();
   try {
-    strand_.run(reception.packet, [found = &handler, batch = &reception.batch] {
+    strand_.run(reception.packet, *reception.channel, [found = &handler, batch = &reception.batch] {
       found->invoke(found->self, *batch);
     });
   } catch (...) {

@@ -58,16 +58,17 @@ class HandlerStrand {
   /// `opened`: token that is published when handlers are opened.
   HandlerStrand(Rank rank, const void* opened) : rank_(rank), opened_(opened) {}
 
-  /// Runs f() as a handler of this rank. It is ordered after the publication of `token`, and after
-  /// everything before the opening of the handlers.
+  /// Runs f() as a handler of this rank, of a message of `channel`. It is ordered after the
+  /// publication of `token`, and after everything before the opening of the handlers.
   template <class F>
-  [[gnu::always_inline]] void run(const void* token, F f) {
-    strand_.run([opened = opened_, token, f] {
+  [[gnu::always_inline]] void run(const void* token, const Channel& channel, F f) {
+    if (sync::watches_strands() && !strand_.is_made()) set_name();
+    strand_.run([opened = opened_, token, ends = &channel, f] {
       sync::observe(opened);
       sync::observe(token);
       f();
+      ends->publish_end();
     });
-    if (sync::watches_strands()) set_name();
   }
 
  private:

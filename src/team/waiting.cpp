@@ -93,6 +93,7 @@ Outcome stand_in_meeting(CoreState& scope, const Standing& what, bool final,
               "{} was called while another task of this rank is in an operation of {}: "
               "members take part one task at a time",
               what.text(), scope.describe());
+  if (what.is_wait()) scope.team.publish_end();
   Outcome outcome = Outcome::running;
   const auto leave = [&] {
     const sync::Lock lock(scope.mutex);
@@ -109,6 +110,7 @@ Outcome stand_in_meeting(CoreState& scope, const Standing& what, bool final,
     throw;
   }
   leave();
+  if (what.is_wait()) scope.team.observe_ends();
   scope.messenger().flush();
   return outcome;
 }

@@ -4,13 +4,16 @@
 //   races NAME --sim-races [options of shoal]; two ranks, some workers
 
 #include <shoal/memory.hpp>
+#include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -538,6 +541,383 @@ void stacks(World& world) {
   world.wait();
 }
 
+// --- one program without a race and one with it for each way to order two accesses
+
+using Marks = std::array<int, 2>;  // one of each rank
+int sum_of(const Marks& marks) { return marks[0] + marks[1]; }
+/// Of this rank.
+int& mine_of(World& world, Marks& marks) {
+  return marks[static_cast<std::size_t>(world.rank().value())];
+}
+
+void by_async(World& world) {
+  int value = 0;
+  auto written = world.async([&] { value = 1; });
+  written.get();
+  expect(value == 1, "a wrong value");
+  auto shared = world.async([&] { value = 2; }).share();
+  std::array<int, 2> seen{};
+  for (int& one : seen) {
+    world.spawn([&, shared] {
+      shared.get();
+      one = value;
+    });
+  }
+  world.wait();
+  expect(seen == std::array{2, 2}, "a wrong value");
+}
+void racy_before_async_ends(World& world) {
+  int value = 0;
+  auto written = world.async([&] { value = 1; });
+  shoal::sleep_for(std::chrono::microseconds(20));
+  expect(value >= 0, "a wrong value");
+  written.get();
+  world.wait();
+}
+
+void by_deadline(World& world) {
+  int value = 0;
+  auto written = world.async([&] {
+    shoal::sleep_for(std::chrono::microseconds(20));
+    value = 1;
+  });
+  while (written.wait_for(std::chrono::microseconds(5)) != shoal::FutureStatus::ready) {
+  }
+  expect(value == 1, "a wrong value");
+  written.get();
+  world.wait();
+}
+void racy_timeout(World& world) {
+  int value = 0;
+  auto written = world.async([&] {
+    value = 1;
+    shoal::sleep_for(std::chrono::microseconds(50));
+  });
+  static_cast<void>(written.wait_for(std::chrono::microseconds(20)));
+  expect(value >= 0, "a wrong value");
+  written.get();
+  world.wait();
+}
+
+int write_mark(World& world, std::uintptr_t place) {
+  *reinterpret_cast<int*>(place) = 1;
+  return world.rank().value();
+}
+shoal::Future<int> sum_of_calls(World& world, Marks& marks) {
+  int sum = 0;
+  for (int& mark : marks) {
+    auto part =
+        world.call(other(world), shoal::am<write_mark>, reinterpret_cast<std::uintptr_t>(&mark));
+    co_await part;
+    sum += mark;
+  }
+  co_return sum;
+}
+void by_call(World& world) {
+  Marks marks{};
+  static_cast<void>(
+      world.call(other(world), shoal::am<write_mark>, reinterpret_cast<std::uintptr_t>(&marks[0]))
+          .get());
+  expect(marks[0] == 1, "a wrong value");
+  expect(sum_of_calls(world, marks).get() == 2, "a wrong sum");
+  world.wait();
+}
+void racy_before_a_call_ends(World& world) {
+  Marks marks{};
+  auto called =
+      world.call(other(world), shoal::am<write_mark>, reinterpret_cast<std::uintptr_t>(&marks[0]));
+  shoal::sleep_for(std::chrono::microseconds(50));
+  expect(marks[0] >= 0, "a wrong value");
+  static_cast<void>(called.get());
+  world.wait();
+}
+
+void by_latch_and_group(World& world) {
+  std::array<int, kTasks> parts{};
+  shoal::Latch latch(kTasks);
+  for (int& part : parts) {
+    world.spawn([&] {
+      part = 1;
+      latch.count_down();
+    });
+  }
+  latch.wait();
+  expect(std::reduce(parts.begin(), parts.end()) == kTasks, "a wrong sum");
+  shoal::TaskGroup group;
+  for (int& part : parts) group.spawn([&part] { part = 2; });
+  group.wait();
+  expect(std::reduce(parts.begin(), parts.end()) == 2 * kTasks, "a wrong sum");
+  world.wait();
+}
+void racy_counts_down_too_early(World& world) {
+  int value = 0;
+  shoal::Latch latch(1);
+  world.spawn([&] {
+    latch.count_down();
+    shoal::yield();
+    value = 1;
+  });
+  latch.wait();
+  expect(value >= 0, "a wrong value");
+  world.wait();
+}
+void racy_before_the_group_ends(World& world) {
+  int value = 0;
+  shoal::TaskGroup group;
+  group.spawn([&value] { value = 1; });
+  shoal::sleep_for(std::chrono::microseconds(20));
+  expect(value >= 0, "a wrong value");
+  group.wait();
+  world.wait();
+}
+
+void by_condition(World& world) {
+  shoal::Mutex mutex(world, "data");
+  shoal::ConditionVariable changed(world, "changed");
+  int value = 0;
+  int seen = 0;
+  world.spawn([&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return value == 1; });
+    seen = value;
+  });
+  world.spawn([&] {
+    const std::unique_lock lock(mutex);
+    value = 1;
+    changed.notify_all();
+  });
+  world.wait();
+  expect(seen == 1, "a wrong value");
+}
+void racy_condition(World& world) {
+  shoal::Mutex mutex(world, "data");
+  shoal::ConditionVariable changed(world, "changed");
+  bool is_set = false;
+  int value = 0;
+  world.spawn([&] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return is_set; });
+    expect(value >= 0, "a wrong value");
+  });
+  world.spawn([&] {
+    {
+      const std::unique_lock lock(mutex);
+      is_set = true;
+      changed.notify_all();
+    }
+    value = 1;  // without the lock
+  });
+  world.wait();
+}
+
+void racy_behind_the_barrier(World& world) {
+  shoal::Barrier barrier(2);
+  int value = 0;
+  world.spawn([&] {
+    barrier.arrive_and_wait();
+    value = 1;
+  });
+  world.spawn([&] {
+    barrier.arrive_and_wait();
+    expect(value >= 0, "a wrong value");
+  });
+  world.wait();
+}
+void racy_behind_the_cell(World& world) {
+  shoal::FullEmpty<int> cell;
+  int value = 0;
+  world.spawn([&] {
+    cell.write_ef(1);
+    value = 1;
+  });
+  world.spawn([&] { expect(cell.read_fe() == 1 && value >= 0, "a wrong value"); });
+  world.wait();
+}
+
+// A team has its own wait(), for the tasks, handlers and main functions of all its members.
+void by_team_wait(World& world) {
+  static Marks of_main{};
+  static Marks of_tasks{};
+  static Marks of_handlers{};
+  shoal::Team team(world, {Rank(0), Rank(1)}, "both");
+  const auto mark = team.make_am([&world] { mine_of(world, of_handlers) = 1; });
+  mine_of(world, of_main) = 1;
+  team.spawn([&] { mine_of(world, of_tasks) = 1; });
+  mark.send(other(world));
+  team.wait();
+  expect(sum_of(of_main) + sum_of(of_tasks) + sum_of(of_handlers) == 6, "a wrong sum");
+  team.wait();
+  int value = 0;
+  {
+    shoal::Team inner(team, {Rank(1), Rank(0)}, "inner");
+    inner.spawn([&value] { value = 1; });
+    inner.wait();
+    expect(value == 1, "a wrong value");
+    inner.spawn([&value] { value = 2; });
+  }
+  expect(value == 2, "a wrong value behind the end of a team");
+  world.wait();
+}
+void racy_wait_of_another_team(World& world) {
+  shoal::Team first(world, {Rank(0), Rank(1)}, "first");
+  shoal::Team second(world, {Rank(0), Rank(1)}, "second");
+  int value = 0;
+  first.spawn([&value] { value = 1; });
+  second.spawn([] {});
+  second.wait();
+  expect(value >= 0, "a wrong value");
+  first.wait();
+  world.wait();
+}
+
+void mark_in_section(shoal::Team& team, std::uintptr_t marks) {
+  const std::size_t mine = static_cast<std::size_t>(team.rank().value());
+  reinterpret_cast<int*>(marks)[mine] = 1;
+}
+void by_end_of_a_launched_team(World& world) {
+  static Marks marks{};
+  if (world.rank() == 0) {
+    const auto both = shoal::RankSet::range(Rank(0), 2, 1);
+    world
+        .launch_team(both, shoal::am<mark_in_section>,
+                     reinterpret_cast<std::uintptr_t>(marks.data()))
+        .get();
+    expect(sum_of(marks) == 2, "a wrong sum");
+  }
+  world.wait();
+}
+void racy_before_a_launched_team_ends(World& world) {
+  static Marks marks{};
+  if (world.rank() == 0) {
+    const auto both = shoal::RankSet::range(Rank(0), 2, 1);
+    auto end = world.launch_team(both, shoal::am<mark_in_section>,
+                                 reinterpret_cast<std::uintptr_t>(marks.data()));
+    shoal::sleep_for(std::chrono::microseconds(100));
+    expect(sum_of(marks) >= 0, "a wrong sum");
+    end.get();
+  }
+  world.wait();
+}
+
+// Members of a collective operation that all take part in come behind all of them.
+void by_barrier_of_ranks(World& world) {
+  static std::array<Marks, 4> marks{};
+  const auto all_are_marked = [&](std::size_t round) {
+    expect(sum_of(marks[round]) == 2, "a wrong sum");
+  };
+  mine_of(world, marks[0]) = 1;
+  world.barrier();
+  all_are_marked(0);
+  mine_of(world, marks[1]) = 1;
+  expect(world.allreduce(1, std::plus<>()) == 2, "a wrong sum");
+  all_are_marked(1);
+  mine_of(world, marks[2]) = 1;
+  expect(world.allgather(1).size() == 2, "a wrong size");
+  all_are_marked(2);
+  shoal::Team team(world, {Rank(1), Rank(0)}, "both");
+  mine_of(world, marks[3]) = 1;
+  team.barrier();
+  all_are_marked(3);
+  world.wait();
+}
+void racy_behind_a_barrier_of_ranks(World& world) {
+  static Marks marks{};
+  world.barrier();
+  mine_of(world, marks) = 1;
+  shoal::sleep_for(std::chrono::microseconds(10));
+  expect(sum_of(marks) >= 0, "a wrong sum");
+  world.wait();
+}
+
+// Tasks of a flow are ordered by their data.
+void by_flow(World& world) {
+  shoal::Flow flow(world, "f");
+  int count = 0;  // of this rank
+  const auto datum = flow.data(0, {.owner = Rank(0), .name = "d"});
+  const shoal::Codelet add("add", [&count](int& value) {
+    ++value;
+    ++count;
+  });
+  for (int i = 0; i < kTasks; ++i) flow.insert(add, read_write(datum));
+  flow.wait();
+  expect(count == (world.rank() == 0 ? kTasks : 0), "a wrong count");
+  world.wait();
+}
+void racy_readers_of_a_flow(World& world) {
+  shoal::Flow flow(world, "f");
+  int count = 0;
+  const auto datum = flow.data(0, {.owner = Rank(0), .name = "d"});
+  const shoal::Codelet look("look", [&count](const int& value) { count += value + 1; });
+  for (int i = 0; i < kTasks; ++i) flow.insert(look, read(datum));
+  flow.wait();
+  world.wait();
+}
+
+class Account : public shoal::DistributedObject<Account> {
+ public:
+  explicit Account(shoal::Team& team) : DistributedObject(team) {}
+  void add(int amount) { balance += amount; }
+  [[nodiscard]] int look() const { return balance; }
+  int balance = 0;
+};
+void by_invocations(World& world) {
+  Account account(world);
+  for (int i = 0; i < kTasks; ++i) {
+    world.spawn([&] { account.async<&Account::add>(other(world), 1); });
+  }
+  account.fence();
+  expect(account.balance == kTasks, "a wrong balance");
+  account.fence();
+  account.async<&Account::add>(other(world), 1);
+  expect(account.sync<&Account::look>(other(world)) == kTasks + 1, "a wrong balance");
+  account.fence();
+  world.wait();
+}
+void racy_beside_invocations(World& world) {
+  Account account(world);
+  for (int i = 0; i < kTasks; ++i) {
+    account.async<&Account::add>(other(world), 1);
+    world.spawn([&account, i] {
+      shoal::sleep_for(std::chrono::microseconds(20 * i));
+      expect(account.balance >= 0, "a wrong balance");
+    });
+  }
+  account.fence();
+  world.wait();
+}
+
+// A handler that is made before the memory does not stand between that and its users.
+void by_memory_behind_a_handler(World& world) {
+  int handled = 0;
+  const auto note = world.make_am([&] { ++handled; });
+  shoal::GlobalMemory memory(world, {.name = "cells"});
+  const auto row = memory.collective_allocate<long>(10);
+  world.barrier();
+  memory.put(row.on(other(world)), 7L).wait();
+  note.send(other(world));
+  static_cast<void>(memory.fetch_add(row.on(other(world)) + 1, 1L));
+  memory.quiet();
+  world.barrier();
+  expect(memory.get(row) == 7 && memory.get(row + 1) == 1, "a wrong value");
+  world.wait();
+  expect(handled == 1, "a wrong count");
+}
+
+// errno is that of the thread, which tasks share in a simulated world alone.
+void uses_errno(World& world) {
+  int sum = std::stoi("4");
+  for (int i = 0; i < kTasks; ++i) {
+    world.spawn([i] {
+      expect(std::stoi(std::to_string(i)) == i, "a wrong number");
+      errno = 0;
+      expect(std::strtod("1.5", nullptr) == 1.5 && errno == 0, "a wrong number");
+    });
+  }
+  world.wait();
+  sum += std::stoi("5");
+  expect(sum == 9, "a wrong number");
+}
+
 const std::map<std::string_view, Body>& bodies() {
   static const std::map<std::string_view, Body> all{
       {"racy_count", racy_count},
@@ -576,6 +956,31 @@ const std::map<std::string_view, Body>& bodies() {
       {"payload_after_its_release", payload_after_its_release},
       {"after_sleeping", after_sleeping},
       {"stacks", stacks},
+      {"by_async", by_async},
+      {"racy_before_async_ends", racy_before_async_ends},
+      {"by_deadline", by_deadline},
+      {"racy_timeout", racy_timeout},
+      {"by_call", by_call},
+      {"racy_before_a_call_ends", racy_before_a_call_ends},
+      {"by_latch_and_group", by_latch_and_group},
+      {"racy_counts_down_too_early", racy_counts_down_too_early},
+      {"racy_before_the_group_ends", racy_before_the_group_ends},
+      {"by_condition", by_condition},
+      {"racy_condition", racy_condition},
+      {"racy_behind_the_barrier", racy_behind_the_barrier},
+      {"racy_behind_the_cell", racy_behind_the_cell},
+      {"by_team_wait", by_team_wait},
+      {"racy_wait_of_another_team", racy_wait_of_another_team},
+      {"by_end_of_a_launched_team", by_end_of_a_launched_team},
+      {"racy_before_a_launched_team_ends", racy_before_a_launched_team_ends},
+      {"by_barrier_of_ranks", by_barrier_of_ranks},
+      {"racy_behind_a_barrier_of_ranks", racy_behind_a_barrier_of_ranks},
+      {"by_flow", by_flow},
+      {"racy_readers_of_a_flow", racy_readers_of_a_flow},
+      {"by_invocations", by_invocations},
+      {"racy_beside_invocations", racy_beside_invocations},
+      {"by_memory_behind_a_handler", by_memory_behind_a_handler},
+      {"uses_errno", uses_errno},
   };
   return all;
 }

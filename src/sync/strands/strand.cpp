@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,7 +20,19 @@ void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
 void AnnotateIgnoreWritesBegin(const char* file, int line);
 void AnnotateIgnoreWritesEnd(const char* file, int line);
+int __tsan_get_report_mop(void* report, unsigned long index, int* thread, void** address, int* size,
+                          int* write, int* atomic, void** trace, unsigned long trace_size);
+int __tsan_get_report_data(void* report, const char** description, int* count, int* stack_count,
+                           int* mop_count, int* loc_count, int* mutex_count, int* thread_count,
+                           int* unique_tid_count, void** sleep_trace, unsigned long trace_size);
 }
+
+// Called by ThreadSanitizer's run-time library, which has a weak definition, before it prints a
+// report. True: it does not.
+namespace __tsan {
+class ReportDesc;
+bool OnReport(const ReportDesc* report, bool is_suppressed);
+}  // namespace __tsan
 
 namespace shoal::sync {
 
@@ -43,6 +56,7 @@ thread_local const void* t_bottom = nullptr;  // of the stack
 // Tokens. Their addresses alone count.
 char g_begin;  // published when a world begins, observed by each strand
 char g_end;    // published whenever a strand is left
+std::uint64_t g_shared[4096];
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void ignore() {
@@ -182,8 +196,10 @@ void run_on_strand(void*& strand, void (*call)(void*), const void* argument,
   call_below_gap(state, {call, argument, size_bytes});
 }
 
-void name_strand(void* strand, const char* name) {
-  if (strand != nullptr) __tsan_set_fiber_name(static_cast<State*>(strand)->thread, name);
+void name_strand(void*& strand, const char* name) {
+  if (!t_watches) return;
+  if (strand == nullptr) strand = make();
+  __tsan_set_fiber_name(static_cast<State*>(strand)->thread, name);
 }
 
 void end_strand(void*& strand) {
@@ -216,6 +232,10 @@ void pass_on(const void* from, const void* to) {
 }
 
 void observe_all() { observe(&g_end); }
+
+const void* shared_token(std::uint64_t number) {
+  return &g_shared[number * 0x9E3779B97F4A7C15U >> 52U];
+}
 
 void begin_quiet() {
   if (t_strand != nullptr && t_strand->quiet++ == 0) ignore();
@@ -254,6 +274,30 @@ StrandWatch::~StrandWatch() {
   acquire(&g_end);
 }
 
+namespace detail {
+
+// Tasks of one thread share its errno, and each uses it without a wait in between. Their accesses
+// to it are no race.
+bool is_of_errno(const __tsan::ReportDesc* report) {
+  if (!t_watches) return false;
+  void* const desc = const_cast<__tsan::ReportDesc*>(report);
+  const char* description = nullptr;
+  int counts[7] = {};
+  void* trace[1] = {};
+  __tsan_get_report_data(desc, &description, &counts[0], &counts[1], &counts[2], &counts[3],
+                         &counts[4], &counts[5], &counts[6], trace, 1);
+  if (counts[2] == 0) return false;
+  int thread = 0;
+  void* address = nullptr;
+  int size = 0;
+  int write = 0;
+  int atomic = 0;
+  __tsan_get_report_mop(desc, 0, &thread, &address, &size, &write, &atomic, trace, 1);
+  return address == &errno;
+}
+
+}  // namespace detail
+
 void StackContext::begin(const void* stack_bottom) {
   own_thread_ = __tsan_create_fiber(0);
   thread_ = own_thread_;
@@ -288,3 +332,7 @@ void StackContext::end() {
 }
 
 }  // namespace shoal::sync
+
+bool __tsan::OnReport(const ReportDesc* report, bool is_suppressed) {
+  return is_suppressed || shoal::sync::detail::is_of_errno(report);
+}

@@ -14,12 +14,13 @@ void run_on_strand(void*& /*strand*/, void (*call)(void*), const void* argument,
                    std::size_t /*size_bytes*/) {
   call(const_cast<void*>(argument));
 }
-void name_strand(void* /*strand*/, const char* /*name*/) {}
+void name_strand(void*& /*strand*/, const char* /*name*/) {}
 void end_strand(void*& /*strand*/) {}
 void publish(const void* /*token*/) {}
 void observe(const void* /*token*/) {}
 void pass_on(const void* /*from*/, const void* /*to*/) {}
 void observe_all() {}
+const void* shared_token(std::uint64_t /*number*/) { return nullptr; }
 void begin_quiet() {}
 void end_quiet() {}
 int lift_quiet() { return 0; }

@@ -4,6 +4,7 @@
 #include <shoal/detail/sched/work_counts.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/strand.hpp>
 #include <shoal/rank.hpp>
 
 #include <atomic>
@@ -162,7 +163,8 @@ class TaskScope {
   using Totals = WorkCounts::Totals;
 
   /// `outer`: the scope that this one is nested in; it lives longer.
-  TaskScope(Rank rank, int worker_count, TaskScope* outer = nullptr);
+  /// `number`: the same on all ranks, and another one for each scope.
+  TaskScope(Rank rank, int worker_count, TaskScope* outer = nullptr, std::uint64_t number = 0);
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
@@ -188,6 +190,18 @@ class TaskScope {
     const TaskScope* scope = this;
     while (scope != nullptr && scope != &other) scope = scope->outer_;
     return scope != nullptr;
+  }
+
+  // --- orders in simulated worlds with --sim-races, see sync/strand.hpp
+
+  /// Orders those that observe the ends of this scope later, on any rank, or of one that it is
+  /// nested in, after the calling strand.
+  void publish_end() const {
+    if (sync::watches_strands()) publish_ends();
+  }
+  /// Orders the calling strand after all tasks, handlers and waits of the scope that have ended.
+  void observe_ends() const {
+    if (sync::watches_strands()) sync::observe(sync::shared_token(number_));
   }
 
   // --- failure. Any thread.
@@ -249,9 +263,11 @@ class TaskScope {
 
  private:
   enum class Left : std::uint8_t { nothing, error, taken };
+  void publish_ends() const;
 
   TaskScope* const outer_;
   TaskScope& outermost_;
+  const std::uint64_t number_;
   const Rank rank_;
   std::atomic<std::uint64_t> parked_tasks_{0};
   std::atomic<bool> failed_{false};

@@ -4,6 +4,7 @@
 #include <shoal/detail/base/sanitizers.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
@@ -23,12 +24,13 @@ namespace detail {
 /// Calls `call` with a copy of the `size_bytes` at `argument` on the strand's part of the stack.
 void run_on_strand(void*& strand, void (*call)(void*), const void* argument,
                    std::size_t size_bytes);
-void name_strand(void* strand, const char* name);
+void name_strand(void*& strand, const char* name);
 void end_strand(void*& strand);
 void publish(const void* token);
 void observe(const void* token);
 void pass_on(const void* from, const void* to);
 void observe_all();
+[[nodiscard]] const void* shared_token(std::uint64_t number);
 void begin_quiet();
 void end_quiet();
 [[nodiscard]] int lift_quiet();
@@ -60,6 +62,11 @@ inline void observe([[maybe_unused]] const void* token) {
 inline void pass_on([[maybe_unused]] const void* from, [[maybe_unused]] const void* to) {
   if constexpr (kThreadSanitizer) detail::pass_on(from, to);
 }
+/// Returns the token of a number that several ranks know. Two numbers may have the same one.
+[[nodiscard]] inline const void* shared_token([[maybe_unused]] std::uint64_t number) {
+  if constexpr (kThreadSanitizer) return detail::shared_token(number);
+  return nullptr;
+}
 /// Orders the calling strand after everything that was done on strands so far.
 inline void observe_all() {
   if constexpr (kThreadSanitizer) detail::observe_all();
@@ -87,10 +94,12 @@ class Strand {
   void end() {
     if constexpr (kThreadSanitizer) detail::end_strand(state_);
   }
-  /// Name in ThreadSanitizer's reports. Called after the first run().
+  /// Name in the reports of ThreadSanitizer from now on, until end().
   void set_name([[maybe_unused]] const std::string& name) {
     if constexpr (kThreadSanitizer) detail::name_strand(state_, name.c_str());
   }
+  /// Returns whether it has a name, or has run.
+  [[nodiscard]] bool is_made() const { return state_ != nullptr; }
 
  private:
   void* state_ = nullptr;
