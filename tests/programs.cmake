@@ -115,6 +115,7 @@ endif()
 
 if(NOT SHOAL_SANITIZE)
   shoal_test_program(cluster_rounds cluster/rounds.cpp shoal::shoal)
+  shoal_test_program(cluster_patterns cluster/patterns.cpp shoal::shoal)
   if(mpich IN_LIST SHOAL_MPI_PLUGINS)
     add_library(cluster_mpich_finalize SHARED cluster/mpich_finalize.cpp)
     shoal_target_defaults(cluster_mpich_finalize)
