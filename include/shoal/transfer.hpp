@@ -39,12 +39,27 @@ class Pending {
   /// Records that its memory has ended before the answer; nobody has to take that.
   void break_off() { fail(sched::broken_promise(completion_)); }
   /// Called when the Transfer of puts is destroyed without a wait. An error that has arrived is
-  /// reported: it fails the run.
+  /// reported: it fails the run. Those that were not seen to be complete count in next().
   void drop() noexcept {
-    if ((fate_.fetch_or(kDropped, std::memory_order_acq_rel) & kRefused) != 0) report();
+    const std::uint8_t before = fate_.fetch_or(kDropped, std::memory_order_acq_rel);
+    if ((before & kRefused) != 0) report();
+    // relaxed: of the same task, or of one that is ordered before the reader
+    if ((before & kSeen) == 0 && then_ != nullptr)
+      then_->dropped_.fetch_add(1, std::memory_order_relaxed);
   }
-  /// Adds a request to `next` that ends with the last of these. Called before end_one().
+  /// Records that the program has seen that these are complete.
+  void see() noexcept { fate_.fetch_or(kSeen, std::memory_order_relaxed); }
+  /// Returns the number of requests before this one that were dropped, see drop().
+  [[nodiscard]] std::uint64_t dropped_count() const {
+    return dropped_.load(std::memory_order_relaxed);
+  }
+  /// Adds a request to `next`, a group, that ends with the last of these. Called before end_one().
   void then(sync::Ref<Pending> next) { then_ = std::move(next); }
+  /// The same for a group itself, which forgets `next` when it ends.
+  void then_as_group(sync::Ref<Pending> next) {
+    is_group_ = true;
+    then_ = std::move(next);
+  }
 
   /// Returns the requests that then() has added, or nullptr.
   [[nodiscard]] const Pending* next() const { return then_.get(); }
@@ -72,6 +87,7 @@ class Pending {
   static constexpr std::uint32_t kAbandoned = 1U << 31U;
   static constexpr std::uint8_t kDropped = 1;
   static constexpr std::uint8_t kRefused = 2;
+  static constexpr std::uint8_t kSeen = 4;
   class EndOfWriting;
 
   void finish_all();
@@ -82,10 +98,12 @@ class Pending {
   std::atomic<std::uint32_t> writing_{0};  // how many write, and whether it is abandoned
   // refuse() and drop() set a bit each, and the later one reports. acq_rel: it sees the error.
   std::atomic<std::uint8_t> fate_{0};
+  std::atomic<std::uint64_t> dropped_{0};
   mutable sync::Mutex mutex_;
   std::exception_ptr error_ SHOAL_GUARDED_BY(mutex_);
   sync::Waiter* abandoner_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-  sync::Ref<Pending> then_;
+  bool is_group_ = false;
+  sync::Ref<Pending> then_;  // of a group until its end, else for ever: drop() reads it
 };
 
 /// Ends the sender's own request at the end of a block, also when an exception leaves it.
@@ -187,6 +205,7 @@ class Transfer {
   [[nodiscard]] bool is_ready() const {
     if (pending_ == nullptr) return true;
     if (!pending_->is_ready()) return sched::poll_missed();
+    pending_->see();
     sync::observe(token());
     return true;
   }
@@ -242,7 +261,9 @@ class Transfer {
     return FutureStatus::ready;
   }
   [[nodiscard]] FutureStatus status_after(FutureStatus status) const {
-    if (status == FutureStatus::ready) sync::observe(token());
+    if (status != FutureStatus::ready) return status;
+    pending_->see();
+    sync::observe(token());
     return status;
   }
   /// Waits without checking the caller: it may wait, or need not.

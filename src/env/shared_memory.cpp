@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -38,6 +39,19 @@ std::uint64_t new_token(const void* address) {
 
 }  // namespace
 
+/// The page before the memory, as it is mapped.
+struct SharedMemory::FirstPage {
+  std::uint64_t token;
+  std::atomic<std::uint32_t> given_up;
+};
+
+SharedMemory::FirstPage& SharedMemory::first_page() const {
+  return *reinterpret_cast<FirstPage*>(mapping_);
+}
+
+void SharedMemory::give_up() { first_page().given_up.store(1); }
+bool SharedMemory::is_given_up() const { return first_page().given_up.load() != 0; }
+
 SharedMemory::SharedMemory(std::size_t size_bytes, bool shared) : size_bytes_(size_bytes) {
   if (shared) {
     descriptor_ = memfd_create("shoal", MFD_CLOEXEC);
@@ -49,7 +63,7 @@ SharedMemory::SharedMemory(std::size_t size_bytes, bool shared) : size_bytes_(si
   }
   map(descriptor_);
   token_ = new_token(mapping_);
-  if (shared) std::memcpy(mapping_, &token_, sizeof(token_));
+  if (shared) first_page().token = token_;
 }
 
 SharedMemory::SharedMemory(const SharedMemoryName& name)

@@ -33,15 +33,21 @@ class SharedMemory {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
   [[nodiscard]] SharedMemoryName name() const;
+  /// Marks the memory as one that its owner has given up, for all that map it. Sequentially
+  /// consistent, as is_given_up().
+  void give_up();
+  [[nodiscard]] bool is_given_up() const;
   /// Gives the pages of a range back to the system: it reads as zeros afterwards. `offset` and
   /// `size_bytes` in bytes; what is no whole page is overwritten with zeros.
   void clear(std::size_t offset, std::size_t size_bytes);
 
  private:
+  struct FirstPage;
   void map(int descriptor);
+  [[nodiscard]] FirstPage& first_page() const;
 
   const std::size_t size_bytes_;
-  std::byte* mapping_ = nullptr;  // begins with the page that holds the token
+  std::byte* mapping_ = nullptr;  // begins with the first page
   std::byte* data_ = nullptr;
   int descriptor_ = -1;  // -1: private memory, or that of another process
   std::uint64_t token_ = 0;

@@ -14,7 +14,7 @@ namespace shoal::memory {
 
 std::byte* Remote::base_apart(int rank) const {
   if (!sync::watches_strands() || checks_) return nullptr;
-  return core_.bases_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+  return core_.bases_[rank].load(std::memory_order_acquire);
 }
 
 template <class F>

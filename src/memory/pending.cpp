@@ -36,7 +36,8 @@ void Pending::finish_all() {
     const sync::Lock lock(mutex_);
     error = error_;
   }
-  const sync::Ref<Pending> next = std::move(then_);
+  // finish() may destroy this
+  const sync::Ref<Pending> next = is_group_ ? std::move(then_) : then_;
   finish(std::move(error));
   if (next != nullptr) next->end_one();
 }

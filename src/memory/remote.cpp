@@ -102,12 +102,14 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
       local_heap_bytes_(options.local_heap_bytes),
       windows_(checks_ ? nullptr : defaults_of(scope_).windows),
       rma_bytes_(options.rma_bytes),
+      here_(defaults_of(scope_).here),
       heap_({.owner = owner_text("global"),
              .option = "--global-heap, GlobalMemoryOptions::heap_bytes",
              .size_bytes = core.heap_bytes_,
              .collective_bytes = core.heap_bytes_ / 2,
              .shared = may_share_ && !checks_,
              .checks = checks_}),
+      bases_(scope_.size(), may_share_ && !checks_),
       puts_(new PendingValue<void>(scope_.scheduler())),
       tell_(
           scope_, [this](const HeapPlace& where) { on_place(where); }, named("place of a heap"),
@@ -130,7 +132,8 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
           [this](std::span<std::byte> /*bytes*/, const Landing& landing) { on_got_large(landing); },
           [] {}, named("large answer to get"), made_at),
       ask_(
-          scope_, [this](int origin) { on_asked(origin); }, named("where is the heap"), made_at),
+          scope_, [this](const PlaceRequest& request) { on_asked(request); },
+          named("where is the heap"), made_at),
       get_(
           scope_, [this](const GetRequest& request) { on_get(request); }, named("get"), made_at),
       put_(
@@ -164,6 +167,8 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
           },
           [] {}, named("large put"), made_at) {
   got_large_.leave_unchecked();  // see on_got_large()
+  core_.bases_ = bases_.data();
+  if (here_ != nullptr) here_->add(key(), core_);
   scope_.add(*this);
 }
 
@@ -173,6 +178,7 @@ AmOptions Remote::named(const char* what) const {
 
 Remote::~Remote() {
   scope_.remove(*this);
+  end_reach();
   std::vector<sync::Ref<Pending>> unanswered;
   requests_.for_each([&unanswered](Request& request) {
     if (request.pending != nullptr) unanswered.push_back(std::move(request.pending));
@@ -352,7 +358,18 @@ void Remote::follow(Pending& pending) {
   const sync::Quiet quiet;  // puts of two tasks are not ordered by this
   const sync::Lock lock(mutex_);
   puts_->add();
+  puts_some_ = true;
   pending.then(sync::Ref<Pending>(puts_));
+}
+
+// Begins a new group of puts, which ends after the one before; returns that.
+sync::Ref<PendingValue<void>> Remote::next_puts() {
+  sync::Ref<PendingValue<void>> before = puts_;
+  puts_ = sync::Ref(new PendingValue<void>(scope_.scheduler()));
+  puts_some_ = false;
+  puts_->add();  // a later quiet() waits for the earlier ones, too
+  before->then_as_group(sync::Ref<Pending>(puts_));
+  return before;
 }
 
 void Remote::quiet() {
@@ -362,10 +379,7 @@ void Remote::quiet() {
   };
   {
     const sync::Lock lock(mutex_);
-    before = puts_;
-    puts_ = sync::Ref(new PendingValue<void>(scope_.scheduler()));
-    puts_->add();  // a later quiet() waits for these, too
-    before->then(sync::Ref<Pending>(puts_));
+    before = next_puts();
     sync::pass_on(token(before), token(puts_));
   }
   Future<void> complete = before->future();
@@ -397,6 +411,24 @@ std::uint64_t Remote::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
   return theirs_.size();
 }
+
+// Puts that the program has dropped may be under way until the next quiet(), or until nothing is.
+std::uint64_t Remote::open_count() const {
+  const sync::Lock lock(mutex_);
+  return puts_->dropped_count();
+}
+
+void Remote::at_rest() {
+  sync::Ref<PendingValue<void>> before;
+  {
+    const sync::Lock lock(mutex_);
+    if (!puts_some_) return;
+    before = next_puts();
+  }
+  before->end_one();
+}
+
+std::string Remote::title() const { return fmt::format("memory '{}'", name_); }
 
 std::vector<std::string> Remote::describe_unsatisfied() const {
   std::vector<std::string> lines;

@@ -3,6 +3,7 @@
 
 #include "env/shared_memory.hpp"
 #include "memory/heap.hpp"
+#include "memory/reach.hpp"
 #include "net/remote_memory.hpp"
 
 #include <shoal/detail/memory/core.hpp>
@@ -48,6 +49,13 @@ struct HeapPlace {
   Way way = Way::messages;
   std::uint64_t address = 0;  // in its own process
   env::SharedMemoryName name;
+};
+
+/// A rank that asks for a heap, and its table of addresses.
+struct PlaceRequest {
+  std::int32_t rank = 0;
+  std::int32_t padding = 0;
+  env::SharedMemoryName bases;
 };
 
 /// Rank that asks, and its number for the request.
@@ -140,6 +148,7 @@ class Remote final : private term::Unsatisfied {
   void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
   void follow(Pending& pending);
   void quiet();
+  [[nodiscard]] sync::Ref<PendingValue<void>> next_puts() SHOAL_REQUIRES(mutex_);
 
   [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
                                                     const std::source_location& made_at);
@@ -169,12 +178,15 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] AmOptions named(const char* what) const;
   [[nodiscard]] bool may_be_near(int rank) const;
   Way connect(int rank);
-  void on_asked(int origin);
+  void on_asked(const PlaceRequest& request);
+  [[nodiscard]] bool lend_to(const PlaceRequest& request);
+  void end_reach();
+  [[nodiscard]] CoresHere::Key key() const { return {scope_.id(), ask_.number()}; }
+  [[nodiscard]] std::byte* take_base(const HeapPlace& place, bool is_here, Peer& peer);
   void tell(int origin, HeapPlace::Way way);
   void tell_when_exposed(int origin);
   void on_exposed();
   void on_place(const HeapPlace& place);
-  [[nodiscard]] std::byte* find_base(const HeapPlace& place, bool is_here, Peer& peer);
 
   // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
   // messages.
@@ -227,6 +239,10 @@ class Remote final : private term::Unsatisfied {
   }
 
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
+  [[nodiscard]] std::uint64_t open_count() const override;
+  void at_rest() override;
+  [[nodiscard]] bool is_in_use() const override { return open_count() > 0; }
+  [[nodiscard]] std::string title() const override;
   void close_handlers() override;
   bool run_ended() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
@@ -239,9 +255,11 @@ class Remote final : private term::Unsatisfied {
   const bool checks_;
   const bool may_share_;
   const std::size_t local_heap_bytes_;
-  net::RemoteMemory* const windows_;  // nullptr: all gets from other nodes go by messages
-  const std::size_t rma_bytes_;       // of the smallest get that MPI does
+  net::RemoteMemory* const windows_;       // nullptr: all gets from other nodes go by messages
+  const std::size_t rma_bytes_;            // of the smallest get that MPI does
+  const std::shared_ptr<CoresHere> here_;  // nullptr: there are none
   Heap heap_;
+  const Bases bases_;
   mutable sync::NumberedTable<Request> requests_;
 
   mutable sync::Mutex mutex_;
@@ -249,7 +267,9 @@ class Remote final : private term::Unsatisfied {
   std::map<int, Peer> peers_ SHOAL_GUARDED_BY(mutex_);
   bool exposed_ SHOAL_GUARDED_BY(mutex_) = false;                // peers may read the heap by MPI
   std::vector<int> askers_ SHOAL_GUARDED_BY(mutex_);             // that wait until they may
-  sync::Ref<PendingValue<void>> puts_ SHOAL_GUARDED_BY(mutex_);  // since the last quiet()
+  std::vector<Bases> lent_to_ SHOAL_GUARDED_BY(mutex_);          // ranks of other processes
+  sync::Ref<PendingValue<void>> puts_ SHOAL_GUARDED_BY(mutex_);  // since the last quiet() or rest
+  bool puts_some_ SHOAL_GUARDED_BY(mutex_) = false;              // there are some
   // Collective allocations not yet compared with the next rank, and those of the previous rank.
   std::uint64_t made_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::deque<Declaration> mine_ SHOAL_GUARDED_BY(mutex_);
@@ -267,7 +287,7 @@ class Remote final : private term::Unsatisfied {
   const Am<RequestId, std::uint64_t> done_;
   const Am<RequestId, std::string> refused_;
   const LargeMessage<std::byte, Landing> got_large_;
-  const Am<int> ask_;
+  const Am<PlaceRequest> ask_;
   const Am<GetRequest> get_;
   const Am<PutRequest, Bytes> put_;
   const Am<WordRequest> word_;

@@ -35,7 +35,7 @@ std::string Remote::owner_text(const char* heap) const {
 // Every access comes through check_range() from then on.
 bool Remote::run_ended() {
   run_has_ended_ = true;
-  for (std::size_t rank = 0; rank < core_.bases_.size(); ++rank) {
+  for (int rank = 0; rank < core_.size_; ++rank) {
     // relaxed: no thread of the run is left
     std::atomic<std::byte*>& base = core_.bases_[rank];
     if (base.load(std::memory_order_relaxed) != nullptr) {

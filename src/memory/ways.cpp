@@ -9,7 +9,9 @@
 #include <shoal/error.hpp>
 #include <shoal/large_message.hpp>
 
+#include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace shoal::memory {
@@ -56,22 +58,61 @@ void Remote::on_exposed() {
   for (const int asker : askers) tell(asker, HeapPlace::Way::window);
 }
 
-void Remote::on_asked(int origin) {
-  if (windows_ != nullptr && !may_be_near(origin)) return tell_when_exposed(origin);
-  tell(origin, may_share_ && !checks_ ? HeapPlace::Way::shared : HeapPlace::Way::messages);
+// Maps the asker's table, to take the address of the heap out of it in the end.
+bool Remote::lend_to(const PlaceRequest& request) {
+  if (!may_share_ || checks_) return false;
+  if (scope_.messenger().fabric().layout().is_local(scope_.to_world(Rank(request.rank)))) {
+    return true;
+  }
+  try {
+    Bases bases(request.bases);
+    const sync::Lock lock(mutex_);
+    lent_to_.push_back(std::move(bases));
+    return true;
+  } catch (const Error&) {
+    return false;  // of another container, perhaps: messages reach it
+  }
 }
 
-std::byte* Remote::find_base(const HeapPlace& place, bool is_here, Peer& peer) {
+void Remote::on_asked(const PlaceRequest& request) {
+  if (windows_ != nullptr && !may_be_near(request.rank)) return tell_when_exposed(request.rank);
+  tell(request.rank, lend_to(request) ? HeapPlace::Way::shared : HeapPlace::Way::messages);
+}
+
+// See reach.hpp. The two sides of another process: it sets the address and then looks at the mark,
+// the owner sets the mark and then takes the address away. One of them sees the other.
+void Remote::end_reach() {
+  if (here_ != nullptr) here_->remove(key(), core_);
+  heap_.memory()->give_up();
+  {
+    const sync::Lock lock(mutex_);
+    for (const Bases& bases : lent_to_) bases.data()[core_.rank_].store(nullptr);
+  }
+  scope_.keep_until_rest(heap_.memory());
+}
+
+/// Enters the address of a heap in the table; returns it, or nullptr if messages reach the heap.
+std::byte* Remote::take_base(const HeapPlace& place, bool is_here, Peer& peer) {
+  std::atomic<std::byte*>& mine = core_.bases_[place.rank];
   if (is_here) {
-    return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
+    auto* const base = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(place.address));
+    if (here_ != nullptr) {
+      return here_->set_base(key(), core_, place.rank, base) ? base : nullptr;
+    }
+    mine.store(base, std::memory_order_release);
+    return base;
   }
   if (place.way != HeapPlace::Way::shared) return nullptr;
   try {
     peer.mapping = std::make_unique<env::SharedMemory>(place.name);
-    return peer.mapping->data();
   } catch (const Error&) {
     return nullptr;  // of another container, perhaps: messages reach it
   }
+  std::byte* const base = peer.mapping->data();
+  mine.store(base);
+  if (!peer.mapping->is_given_up()) return base;
+  mine.store(nullptr);
+  return nullptr;
 }
 
 void Remote::on_place(const HeapPlace& place) {
@@ -81,14 +122,10 @@ void Remote::on_place(const HeapPlace& place) {
       sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     Peer& peer = peers_[place.rank];
-    std::byte* const base = find_base(place, is_here, peer);
+    std::byte* const base = take_base(place, is_here, peer);
     if (place.way == HeapPlace::Way::window) peer.window = place.address;
     peer.way = base != nullptr ? Way::direct : Way::messages;
-    if (base != nullptr) {
-      direct_count_.fetch_add(1, std::memory_order_relaxed);
-      // release pairs with the acquire in Core::direct()
-      core_.bases_[static_cast<std::size_t>(place.rank)].store(base, std::memory_order_release);
-    }
+    if (base != nullptr) direct_count_.fetch_add(1, std::memory_order_relaxed);
     asked = peer.asked;
   });
   asked->end_one();
@@ -109,7 +146,7 @@ Remote::Way Remote::connect(int rank) {
     }
     known = peer.known.shared_state();
   }
-  if (asks) ask_.send(Rank(rank), core_.rank_);
+  if (asks) ask_.send(Rank(rank), PlaceRequest{core_.rank_, 0, bases_.name()});
   if (sched::current_task() == nullptr) return Way::messages;  // a handler does not wait
   known->await();
   const sync::Lock lock(mutex_);

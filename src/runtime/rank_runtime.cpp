@@ -2,6 +2,7 @@
 
 #include "base/thrown.hpp"
 #include "flow/performance_models.hpp"
+#include "memory/reach.hpp"
 #include "runtime/main_throws.hpp"
 #include "sched/live.hpp"
 #include "team/messenger.hpp"
@@ -75,7 +76,8 @@ flow::Defaults flow_defaults(const Config& config, bool read_only) {
 memory::Defaults memory_defaults(const Config& config) {
   return {.heap_bytes = config.global_heap_bytes,
           .local_heap_bytes = config.local_heap_bytes,
-          .rma_bytes = config.global_rma_bytes};
+          .rma_bytes = config.global_rma_bytes,
+          .here = std::make_shared<memory::CoresHere>()};
 }
 
 RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,

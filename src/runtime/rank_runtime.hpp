@@ -37,7 +37,7 @@ struct RankOptions {
 /// Settings of flows; with `read_only` the performance models stay as they are. **Errors**:
 /// ConfigError for a file of models that cannot be read.
 [[nodiscard]] flow::Defaults flow_defaults(const Config& config, bool read_only);
-/// Settings of global memories.
+/// Settings of global memories, for all ranks of a process.
 [[nodiscard]] memory::Defaults memory_defaults(const Config& config);
 
 class RankRuntime {

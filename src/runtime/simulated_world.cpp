@@ -90,6 +90,7 @@ void SimulatedWorld::make_ranks() {
   const auto machine = std::make_shared<const Machine>(std::move(places));
   const auto mapped_guards = std::make_shared<env::GuardCount>(0);
   const flow::Defaults flow = flow_defaults(config_, true);  // its times are not the machine's
+  const memory::Defaults memory = memory_defaults(config_);
   for (int process = 0; process < layout_.process_count(); ++process) {
     net::Transport& transport = network_.transport(process);
     fabrics_.push_back(
@@ -116,7 +117,7 @@ void SimulatedWorld::make_ranks() {
     options.dry = config_.sim_dry;
     options.machine = machine;
     options.flow = flow;
-    options.memory = memory_defaults(config_);
+    options.memory = memory;
     options.multicast_costs = config_.multicast_costs;
     options.memory.world = config_.sim_seed;
     net::Fabric& fabric = *fabrics_[static_cast<std::size_t>(layout_.process_of(Rank(i)))];

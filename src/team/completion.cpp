@@ -256,6 +256,7 @@ void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final) {
   }
   scope.all_final = all_final;
   scope.detector.begin_epoch();
+  const std::vector<std::shared_ptr<const void>> not_used_any_more = scope.sources.take_kept();
   if (scope.failure.exists()) {
     finish_park(scope, Outcome::failed);
   } else if (unsatisfied == 0) {

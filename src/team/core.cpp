@@ -374,6 +374,11 @@ void TeamCore::remove(term::Unsatisfied& source) noexcept {
   state_->sources.remove(source);
 }
 
+void TeamCore::keep_until_rest(std::shared_ptr<const void> memory) {
+  const sync::Lock lock(state_->mutex);
+  state_->sources.keep(std::move(memory));
+}
+
 void TeamCore::add(Team& launched) {
   const sync::Lock lock(state_->mutex);
   state_->sources.add(launched);

@@ -327,7 +327,7 @@ std::string describe_early_end(const CoreState& scope, const Unsatisfied& source
 }
 
 void end_early(CoreState& scope, const Unsatisfied& source) {
-  const std::uint64_t waiting = source.unsatisfied_count();
+  const std::uint64_t waiting = source.open_count();
   const bool others_run = do_others_go_on(scope);
   // After a failure nothing of a graph runs that waits.
   if (!others_run && (waiting == 0 || scope.has_failed())) return;

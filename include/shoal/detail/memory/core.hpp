@@ -1,7 +1,6 @@
 #pragma once
 // Global memory without types: heaps, the ways to those of other ranks, requests under way.
 
-#include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/detail/sync/strand.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/memory_options.hpp>
@@ -19,6 +18,9 @@
 namespace shoal::net {
 class RemoteMemory;
 }
+namespace shoal::memory {
+class CoresHere;
+}
 
 namespace shoal {
 
@@ -31,6 +33,7 @@ struct Defaults {
   std::size_t rma_bytes = 0;             // smallest get by `windows`
   net::RemoteMemory* windows = nullptr;  // of the transport; nullptr: none
   std::uint64_t world = 0;               // the same on all ranks, another one in other worlds
+  std::shared_ptr<CoresHere> here{};     // of all ranks of the process
 };
 
 /// Kind of an access.
@@ -229,6 +232,7 @@ class Core {
 
  private:
   friend class Remote;
+  friend class CoresHere;
   // All sizes are filled in.
   Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
@@ -245,8 +249,9 @@ class Core {
   const std::uint64_t heap_bytes_;
   std::uint32_t id_ = 0;
   std::byte* heap_ = nullptr;  // the own one
-  // By rank: its heap in this address space; nullptr: unknown, or out of reach.
-  env::SparseArray<std::atomic<std::byte*>> bases_;
+  // By rank: its heap in this address space; nullptr: unknown, out of reach, or ended. The owner of
+  // a heap takes its address away as it ends: see src/memory/reach.hpp.
+  std::atomic<std::byte*>* bases_ = nullptr;
   std::unique_ptr<Remote> remote_;
 };
 

@@ -272,6 +272,8 @@ class TeamCore final : public sched::TaskScope {
   void remove(term::Unsatisfied& source) noexcept;
   void add(Team& launched);
   void remove(Team& launched);
+  /// Keeps memory, whose owner has ended, until nothing of the team runs that may use it.
+  void keep_until_rest(std::shared_ptr<const void> memory);
   /// Returns whether task graphs record the tasks that ran, to check that each runs once.
   [[nodiscard]] bool checks_graphs() const;
 

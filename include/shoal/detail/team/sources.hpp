@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ class Unsatisfied {
  public:
   /// Returns the number of things that wait now. **Caller**: any thread.
   [[nodiscard]] virtual std::uint64_t unsatisfied_count() const = 0;
+  /// Returns the number of things that may be under way as it ends. **Caller**: any thread.
+  [[nodiscard]] virtual std::uint64_t open_count() const { return unsatisfied_count(); }
   /// Returns a few lines that name the things that wait.
   [[nodiscard]] virtual std::vector<std::string> describe_unsatisfied() const = 0;
   /// Called when no task runs and no message is in flight: a wait() may be about to return. A lock
@@ -67,6 +70,12 @@ class Sources {
   /// Lines about waiting things; about launched teams as well, if their end is waited for.
   void describe(bool with_launched_teams, std::vector<std::string>& lines) const;
   void tell_of_rest() const;
+  /// Keeps memory that handlers and tasks may still use.
+  void keep(std::shared_ptr<const void> memory) { kept_.push_back(std::move(memory)); }
+  /// Removes what is kept and returns it.
+  [[nodiscard]] std::vector<std::shared_ptr<const void>> take_kept() {
+    return std::exchange(kept_, {});
+  }
   /// Called when the run has ended. Returns whether a source belongs to the program, and will end
   /// later.
   [[nodiscard]] bool tell_of_end() const;
@@ -77,6 +86,7 @@ class Sources {
  private:
   std::vector<Unsatisfied*> sources_;
   std::vector<Team*> teams_;
+  std::vector<std::shared_ptr<const void>> kept_;  // until the scope is at rest
 };
 
 }  // namespace shoal::term
