@@ -61,15 +61,17 @@ class Invoker {
     send_to_all<Function, Kind::plain>(args...);
   }
   /// Invokes `Function` on the representative of `target`, and ignores its result; if the object
-  /// was destroyed there, does nothing, where async() fails the team.
+  /// was destroyed there, or its team has ended or just ends, does nothing, where async() fails.
   template <auto Function, class... Args>
   void try_async(Rank target, Args&&... args) const {
+    const term::TeamInUse use(place().address.team);
     send<Function, Kind::attempt>(target, std::forward<Args>(args)...);
   }
   /// Invokes `Function` on all ranks of the team where the object was not destroyed, and ignores
   /// the results. **Cost**: one message for each rank. See try_async() of one rank.
   template <auto Function, class... Args>
   void try_async(AllRanks /*all*/, const Args&... args) const {
+    const term::TeamInUse use(place().address.team);
     send_to_all<Function, Kind::attempt>(args...);
   }
   /// Invokes `Function` on the representative of `target`; returns the future of its result.

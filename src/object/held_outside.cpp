@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace shoal::object {
@@ -64,17 +63,6 @@ void HeldOutside::object_made(Team& team) const {
     if (held_.contains(id)) pass_on = pass_on_;
   }
   if (pass_on != nullptr) pass_on(team);
-}
-
-void HeldOutside::team_ended(std::uint64_t team) {
-  const sync::Lock lock(mutex_);
-  ended_.push_back(team);
-  if (ended_.size() > kEndedMax) ended_.pop_front();
-}
-
-bool HeldOutside::has_ended(std::uint64_t team) const {
-  const sync::Lock lock(mutex_);
-  return std::ranges::find(ended_, team) != ended_.end();
 }
 
 std::uint64_t HeldOutside::unsatisfied_count() const {

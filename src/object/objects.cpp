@@ -26,11 +26,7 @@ class Service {
  public:
   Service(Team& team, std::shared_ptr<Turn> turn)
       : objects_(std::make_shared<Objects>(team, std::move(turn), Forwards::take(team.scope()))) {}
-  ~Service() {
-    objects_->close();
-    const messaging::Channel& channel = objects_->channel();
-    if (channel.id() != 0) HeldOutside::of(channel).team_ended(channel.id());
-  }
+  ~Service() { objects_->close(); }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
   [[nodiscard]] Objects& objects() const { return *objects_; }

@@ -38,9 +38,21 @@ void is_outsider(World& world, std::uint64_t team) {
   Forwards::of(world.scope()).set_outsider(team);
 }
 
+/// An invocation whose team has ended on this rank. **Errors**: CheckError, unless it may miss.
+void ignore(const Outside& outside, const messaging::Messenger& messenger) {
+  SHOAL_CHECK(outside.has(Outside::kMayMiss),
+              "{}: its team has ended: keep the object until all invocations have run",
+              describe(outside));
+  if (outside.sender == 0) return;
+  term::acknowledge(messenger.world(), Rank(outside.origin), outside.sender, 1);
+}
+
 /// On the target.
 void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& arguments,
             net::PacketHolder packet) {
+  if (outside.has(Outside::kMayMiss) && has_ended(channel)) {
+    return ignore(outside, channel.messenger());
+  }
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, outside.address.number, outside.epoch}.to_prefix();
@@ -84,9 +96,15 @@ struct Arrival {
     }
     if (first != nullptr) std::rethrow_exception(first);
   }
+  static void late(const messaging::Message& message) {
+    messaging::with_arguments(message, Traits::Wires{},
+                              [&](const Outside& outside, const Bytes& /*arguments*/) {
+                                ignore(outside, message.channel->messenger());
+                              });
+  }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline messaging::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
-                                                 Delivery::inlined, &invoke};
+                                                 Delivery::inlined, &invoke, &late};
   static void send(messaging::Channel& channel, const Outside& outside, Bytes arguments) {
     messaging::send_static<Arrival, net::Lane::normal, messaging::kOwnOrderBit>(
         channel, Rank(outside.target), outside, std::move(arguments));
@@ -133,34 +151,33 @@ void pass_on_held(Team& team) {
                   Address{handle.id, 0, handle.first, handle.size});
 }
 
-void check_may_miss(const Outside& outside) {
-  SHOAL_CHECK(outside.has(Outside::kMayMiss),
-              "{}: its team has ended: keep the object until all invocations have run",
-              describe(outside));
-}
-
 /// Handler on rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
   HeldOutside& held = HeldOutside::of(world.scope());
   const TeamHandle handle = team_of(outside.address);
+  const term::TeamInUse use(handle.id);
   // This is read before the team is looked up: a team has a channel only while it exists, or ends.
   const bool is_known = world.scope().messenger().find_channel(handle.id) != nullptr;
   if (Team* const team = world.find(handle); team != nullptr) {
     pass_on_all(held, *team);
     return pass_to(*team, outside, std::move(arguments));
   }
-  if (is_known || held.has_ended(outside.address.team)) {
-    check_may_miss(outside);
-    if (outside.sender == 0) return;
-    const messaging::Messenger& messenger = world.scope().messenger();
-    return term::acknowledge(messenger.world(), Rank(outside.origin), outside.sender, 1);
-  }
+  const messaging::Messenger& messenger = world.scope().messenger();
+  if (is_known || messenger.has_ended(handle.id)) return ignore(outside, messenger);
   held.hold(outside, std::move(arguments), &pass_on_held);
   // Either the first object of the team sees the held invocations, or the team exists now.
   if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
 }
 
 }  // namespace
+
+void refuse_late(const messaging::StaticHandler& handler, const messaging::Message& message) {
+  throw CheckError(fmt::format(
+      "{}, invoked by rank {} of the world on object {}: its team has ended: keep the object until "
+      "all invocations have run",
+      messaging::static_handlers()[handler.index()].name, message.source.value(),
+      Target::from(*message.prefix).number));
+}
 
 Team& world_here(const char* what) {
   auto& scope = static_cast<TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
@@ -216,8 +233,8 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
   messaging::Channel& channel = world.scope();
   outside.origin = world.rank().value();
   messaging::Channel* const known = channel.messenger().find_channel(address.team);
-  if (HeldOutside::of(channel).has_ended(address.team) || (known != nullptr && has_ended(*known)))
-    return check_may_miss(outside);
+  if (channel.messenger().has_ended(address.team) || (known != nullptr && has_ended(*known)))
+    return ignore(outside, channel.messenger());
   const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);
   if (way == Forwards::Way::direct) {
     const Place now{Objects::find(address.team, "a handle"), address, place.order};

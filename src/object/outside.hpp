@@ -25,9 +25,6 @@ namespace shoal::object {
                                                        Arrived&& outside,
                                                        const messaging::Messenger& messenger);
 
-/// Whether the team of a channel has ended on this rank.
-[[nodiscard]] bool has_ended(messaging::Channel& channel);
-
 /// Text for reports: the method, the rank that invoked it, and the object.
 [[nodiscard]] std::string describe(const Outside& outside);
 
@@ -85,23 +82,17 @@ class HeldOutside final : private term::Unsatisfied {
   /// Removes the invocations that wait for a team, and returns them in the order of their arrival.
   [[nodiscard]] std::vector<Held> take(std::uint64_t team);
 
-  // **Caller**: any thread.
-  /// Called when the first object of `team` was made on this rank, its rank 0.
+  /// Called when the first object of `team` was made on this rank, its rank 0. **Caller**: any
+  /// thread.
   void object_made(Team& team) const;
-  void team_ended(std::uint64_t team);
-  /// Returns whether the team has ended, for the last 1024 teams only.
-  [[nodiscard]] bool has_ended(std::uint64_t team) const;
 
  private:
-  static constexpr std::size_t kEndedMax = 1024;
-
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
 
   TeamCore& world_;
   mutable sync::Mutex mutex_;
   std::unordered_map<std::uint64_t, std::vector<Held>> held_ SHOAL_GUARDED_BY(mutex_);
-  std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
   PassOn pass_on_ SHOAL_GUARDED_BY(mutex_) = nullptr;
 };
 

@@ -240,8 +240,7 @@ bool poll_nested(CoreState& scope) {
     did = poll_detector(*inner) || did;
     wake_waiter(*inner);
     wake_draining(*inner);
-    if (has_ended(*inner)) {
-      sweep(inner);
+    if (has_ended(*inner) && sweep(inner)) {
       did = true;
     } else {
       ++index;

@@ -562,22 +562,30 @@ bool is_complete_for_good(const CoreState& scope) {
   return scope.outer->is_world() || is_complete_for_good(*scope.outer);
 }
 
+// Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too, and
+// find their object gone.
+bool is_used(const CoreState& scope) {
+  const Totals own = scope.team.counts.totals();
+  return scope.all_final.load(std::memory_order_acquire) && own.created != own.finished;
+}
+
 }  // namespace
 
 bool has_ended(const CoreState& scope) {
-  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
+  if (!is_complete_for_good(scope) || !nested_in(scope).empty() || is_used(scope)) return false;
   const bool has_handlers = scope.team.handlers().live_count() > 0;
   const sync::Lock lock(scope.mutex);
   return scope.member.is_released() &&
          (scope.handle != nullptr || (scope.sources.empty() && !has_handlers));
 }
 
-void sweep(const std::shared_ptr<CoreState>& ended) {
+bool sweep(const std::shared_ptr<CoreState>& ended) {
   CoreState& outer = *ended->outer;
   TeamDirectory& teams = outer.teams;
   const sync::Lock lock(teams.mutex);
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
-  if (it == outer.nested.end()) return;  // another worker was first
+  if (it == outer.nested.end()) return true;  // another worker was first
+  if (is_used(*ended)) return false;          // since the look
   outer.nested.erase(it);
   outer.nested_count.store(outer.nested.size(), std::memory_order_release);
   teams.scopes.erase(ended->team.id());
@@ -590,6 +598,27 @@ void sweep(const std::shared_ptr<CoreState>& ended) {
   sum.queued += ended->left_behind.queued;
   sum.processed += ended->left_behind.processed;
   outer.outside.take_over(ended->outside);
+  return true;
+}
+
+namespace {
+
+TeamCore& world_of_caller() {
+  auto& scheduler = sched::current_scheduler("a handle", sched::kUseInTask);
+  return static_cast<TeamCore&>(scheduler.scope());
+}
+
+}  // namespace
+
+// Under the lock of the directory, as sweep(): that sees the Hold, or this does not find the team.
+TeamInUse::TeamInUse(std::uint64_t team) {
+  if (team == 0 || !sched::on_worker()) return;  // the world lasts; so do teams of threads
+  TeamDirectory& teams = CoreState::of(world_of_caller()).teams;
+  const sync::Lock lock(teams.mutex);
+  const auto found = teams.scopes.find(team);
+  if (found == teams.scopes.end()) return;
+  core_ = found->second;
+  hold_.emplace(found->second->team);
 }
 
 std::string Standing::text() const {

@@ -286,8 +286,8 @@ struct CoreState {
     const std::shared_ptr<CoreState>& scope);
 /// Returns whether the scope has ended, and nothing on this rank refers to it.
 [[nodiscard]] bool has_ended(const CoreState& scope);
-/// Removes a scope that has ended from its outer one.
-void sweep(const std::shared_ptr<CoreState>& ended);
+/// Removes a scope that has ended from its outer one; returns false if it is in use again.
+[[nodiscard]] bool sweep(const std::shared_ptr<CoreState>& ended);
 
 // --- completion
 

@@ -105,6 +105,7 @@ bool ChannelTable::add(Channel& channel) {
   const auto place = place_of(channels_, channel.id());
   if (is_of(channels_, place, channel.id())) return false;
   channels_.insert(place, &channel);
+  around_[channel.id()] = TeamCore::of(*channel.outer()).id();
   return true;
 }
 
@@ -113,7 +114,26 @@ bool ChannelTable::remove(const Channel& channel) {
   const auto place = place_of(channels_, channel.id());
   if (place == channels_.end() || *place != &channel) return false;
   channels_.erase(place);
+  ended_.push_back(channel.id());
+  if (ended_.size() > kEndedMax) {
+    around_.erase(ended_.front());
+    ended_.pop_front();
+  }
   return true;
+}
+
+Channel* ChannelTable::around_ended(std::uint64_t team) const {
+  const sync::Lock lock(mutex_);
+  const auto find = [&]() SHOAL_REQUIRES(mutex_) -> Channel* {
+    const auto place = place_of(channels_, team);
+    return is_of(channels_, place, team) ? *place : nullptr;
+  };
+  if (find() != nullptr || !around_.contains(team)) return nullptr;
+  for (auto around = around_.find(team); around != around_.end(); around = around_.find(team)) {
+    team = around->second;
+    if (Channel* const found = find(); found != nullptr) return found;
+  }
+  return world_;
 }
 
 Channel* ChannelTable::find(std::uint64_t team) const {

@@ -15,9 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace shoal::messaging {
@@ -50,12 +52,20 @@ class ChannelTable {
   bool remove(const Channel& channel);
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
   [[nodiscard]] Channel* find(std::uint64_t team) const;
+  /// Returns the channel of the innermost team around a team that has ended here; nullptr if `team`
+  /// has not ended, or before kEndedMax others. Ids of teams are not used again.
+  [[nodiscard]] Channel* around_ended(std::uint64_t team) const;
   [[nodiscard]] Channel& world() const { return *world_; }
 
  private:
+  static constexpr std::size_t kEndedMax = 1U << 14U;
+
   Channel* world_ = nullptr;  // set before the first step
   mutable sync::Mutex mutex_;
   std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
+  // The team around each, also of teams that have ended, and those in their order.
+  std::unordered_map<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
+  std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
 };
 
 class ArrivalCounts;
@@ -105,6 +115,10 @@ class Messenger final {
   [[nodiscard]] Channel& world() const { return channels_.world(); }
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
   [[nodiscard]] Channel* find_channel(std::uint64_t team) const { return channels_.find(team); }
+  /// Returns whether the team has ended on this rank, for the last teams only.
+  [[nodiscard]] bool has_ended(std::uint64_t team) const {
+    return channels_.around_ended(team) != nullptr;
+  }
   /// Messages that came for the channel before it was there are handled after this. The first
   /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
   /// team with this id.

@@ -273,7 +273,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
   if (run.team != reception.channel->id() && !change_channel(reception)) [[unlikely]]
-    return false;
+    return take_late(reception, offset);
   if ((run.handler & kMulticastBit) != 0) [[unlikely]]
     forward(*reception.channel, *reception.packet, run, offset);
   Batch& batch = reception.batch;
@@ -292,13 +292,46 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 [[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
   Channel* const channel = channels_.find(reception.run.team);
   if (channel == nullptr) return false;
+  set_channel(reception, *channel);
+  return true;
+}
+
+void Receiver::set_channel(Reception& reception, Channel& channel) {
   if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
   reception.count = 0;
-  reception.channel = channel;
-  reception.batch.message().channel = channel;
-  reception.watch.scope = channel;
-  reception.mark.set_scope(*channel);
+  reception.channel = &channel;
+  reception.batch.message().channel = &channel;
+  reception.watch.scope = &channel;
+  reception.mark.set_scope(channel);
   reception.handler = nullptr;
+}
+
+// Handles a run for a team that has ended here; returns false if it has not, or its handler has no
+// part for that. Its messages count in the team around: that has the counts of the sender's share
+// as well, once that has ended.
+[[gnu::noinline]] bool Receiver::take_late(Reception& reception, std::size_t& offset) {
+  const net::Run& run = reception.run;
+  constexpr std::uint32_t kOther = kInstanceBit | kMulticastBit | kLargeBit;
+  const std::uint32_t index = run.handler & kIndexMask;
+  if ((run.handler & kOther) != 0 || index >= statics_.size()) return false;
+  const Handler& handler = statics_[index];
+  if (handler.late == nullptr || handler.signature != run.signature) return false;
+  Channel* const around = channels_.around_ended(run.team);
+  if (around == nullptr) return false;
+  set_channel(reception, *around);
+  Message message{
+      around, Rank(reception.packet->header().source), (run.handler & kObjectBit) != 0, false, {}};
+  message.prefix = &run.prefix;
+  for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+    message.arguments = {reception.packet->body() + offset, run.size_bytes};
+    try {
+      handler.late(message);
+    } catch (...) {
+      around->fail(handler.name, std::current_exception());
+    }
+  }
+  reception.count += run.count;
+  if (run.sender != 0) note_sender(reception);
   return true;
 }
 

@@ -204,6 +204,8 @@ class Receiver final {
   void acknowledge(const Reception& reception);
   bool process_run(Reception& reception, std::size_t& offset);
   bool change_channel(Reception& reception);
+  void set_channel(Reception& reception, Channel& channel);
+  bool take_late(Reception& reception, std::size_t& offset);
   bool dispatch(Reception& reception);
   void deliver_multicast(Reception& reception);
   bool find(Reception& reception);

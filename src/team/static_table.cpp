@@ -97,12 +97,13 @@ class StaticTable {
 };
 
 StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery delivery,
-                             Invoke invoke)
+                             Invoke invoke, Late late)
     : next_(g_first) {
   handler_.name = name;
   handler_.signature = signature;
   handler_.delivery = delivery;
   handler_.invoke = invoke;
+  handler_.late = late;
   g_first = this;
 }
 

@@ -4,6 +4,7 @@
 #include "support/object_worlds.hpp"
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"
+#include "support/sizes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -384,6 +385,46 @@ TEST(Outside, AnAttemptOnAnObjectWhoseTeamHasEnded_IsIgnored) {
     mine.spawn([handle] { handle.try_async<&Log::note>(Rank(0), 1, 2); });
     mine.wait();
   });
+}
+
+// By main functions, which nothing keeps from invoking while the team ends: members and another.
+TEST(Outside, AttemptsWhileTheTeamOfTheirObjectEnds_AreIgnored) {
+  const auto program = [](World& world) {
+    for (int round = 0; round < 4; ++round) {
+      Handle<Log> handle;
+      if (world.rank() == 0) {
+        handle = shoal::construct<Log>(world, {Rank(0), Rank(1)}).get();
+      }
+      handle = world.broadcast(handle, Rank(0));
+      if (world.rank() == round % 3) shoal::ObjectDeleter<Log>()(handle);
+      for (int i = 0; i < 6; ++i) {
+        handle.try_async<&Log::note>(Rank((world.rank() + i) % 2), round, i);
+        handle.try_async<&Log::note>(all_ranks, round, i);
+        if (i % 2 == 1) shoal::sleep_for(std::chrono::microseconds(10));
+      }
+      world.wait();
+    }
+  };
+  in_object_worlds(3, program, 60);
+  for (int i = 0; i < shoal::testing::sized(30, 10); ++i) EXPECT_EQ(run_world(3, 2, program), 0);
+}
+
+// What must run is named, not waited for.
+TEST(Outside, AnInvocationAfterTheEndOfTheTeamOfItsObject_IsNamed) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const std::string text = object_error(3, seed, [](World& world) {
+      Handle<Log> handle;
+      if (world.rank() == 0) handle = shoal::construct<Log>(world, {Rank(0), Rank(1)}).get();
+      handle = world.broadcast(handle, Rank(0));
+      if (world.rank() == 0) shoal::ObjectDeleter<Log>()(handle);
+      world.wait();
+      if (world.rank() == 2) handle.async<&Log::note>(Rank(1), 1, 2);
+      world.wait();
+    });
+    EXPECT_THAT(text, HasSubstr("its team has ended: keep the object until all invocations have "
+                                "run"))
+        << seed;
+  }
 }
 
 /// A log of invocations that wait: one that comes later must not begin meanwhile.

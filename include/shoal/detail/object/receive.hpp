@@ -243,6 +243,13 @@ void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
 template <class... As, class... Bs>
 TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 
+/// Returns whether the team of a channel has ended on this rank.
+[[nodiscard]] bool has_ended(messaging::Channel& channel);
+/// Refuses an invocation that has come after the end of its team. **Errors**: CheckError that names
+/// the method, the object and the sender.
+[[noreturn]] void refuse_late(const messaging::StaticHandler& handler,
+                              const messaging::Message& message);
+
 /// Decodes the messages of one method.
 template <auto Function, class Root, Kind How>
 struct Receiver {
@@ -259,11 +266,17 @@ struct Receiver {
   static void invoke(void* outside, messaging::Batch& batch) {
     if (outside != nullptr) {
       accept(*static_cast<Arrived*>(outside), *batch.next(), Leads{}, Wires{});
-    } else if (batch.message().dropped) {
+    } else if (batch.message().dropped ||
+               (How == Kind::attempt && has_ended(*batch.message().channel))) {
       drop_all<All>(batch);
     } else {
       queue_kept<Function, Root, How, All>(batch);
     }
+  }
+
+  static void late(const messaging::Message& message) {
+    if (message.is_object) delete messaging::object_of(message);
+    if constexpr (How != Kind::attempt) refuse_late(handler, message);
   }
 
   template <class... Ls, class... Ws>
@@ -294,7 +307,7 @@ struct Receiver {
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline messaging::StaticHandler handler{name(), signature(Leads{}, Wires{}),
-                                                 Delivery::inlined, &invoke};
+                                                 Delivery::inlined, &invoke, &late};
 
   /// Epoch of an object, or the latest of those of its team among the arguments, if that is later.
   template <class... Args>

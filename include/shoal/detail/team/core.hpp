@@ -54,6 +54,19 @@ class Hold {
 
  private:
   TeamCore* team_;
+  const std::string* maker_ = nullptr;  // with its place; nullptr: shoal
+};
+
+/// Use of a team of this rank by code that may run beside its end: while this exists, its core
+/// stays, and what is sent counts. Empty if the team has ended, or was never made here.
+class TeamInUse {
+ public:
+  /// On a thread outside the workers it does nothing: that has a Hold.
+  explicit TeamInUse(std::uint64_t team);
+
+ private:
+  std::shared_ptr<const void> core_;
+  std::optional<Hold> hold_;  // goes first
 };
 
 }  // namespace term

@@ -153,6 +153,10 @@ class Batch {
 /// Decodes the arguments of each message and runs the handler behind `self`.
 using Invoke = void (*)(void* self, Batch& batch);
 
+/// Handles a message of a team that has ended on this rank; its channel is that of the innermost
+/// team around that one which has not. Frees what the message holds, also when it throws.
+using Late = void (*)(const Message& message);
+
 /// An Invoke of a function for one message.
 template <void (*One)(void* self, const Message& message)>
 void invoke_each(void* self, Batch& batch) {
@@ -186,6 +190,8 @@ struct Handler : std::enable_shared_from_this<Handler> {
   int priority = 0;
   Invoke invoke = nullptr;
   void* self = nullptr;
+  /// Of a static handler; nullptr: such messages wait, and are reported when nothing runs any more.
+  Late late = nullptr;
 };
 
 // Flag bits of MessageHeader::handler.
@@ -209,7 +215,8 @@ class StaticHandler {
  public:
   StaticHandler(const StaticHandler&) = delete;
   StaticHandler& operator=(const StaticHandler&) = delete;
-  StaticHandler(const char* name, std::uint32_t signature, Delivery delivery, Invoke invoke);
+  StaticHandler(const char* name, std::uint32_t signature, Delivery delivery, Invoke invoke,
+                Late late = nullptr);
   /// Returns the index, after the first call of static_handlers(). Errors: CheckError for a handler
   /// from a library that was loaded later.
   [[nodiscard]] std::uint32_t index() const;
