@@ -97,9 +97,8 @@ ErrorSums error_sums(const std::vector<Body>& all, std::size_t first,
     if ((first + i) % stride != 0) continue;
     const Vector exact = direct_sum(all, first + i);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double difference = accelerations[i][axis] - exact[axis];
-      sums.squares += difference * difference;
-      sums.reference += exact[axis] * exact[axis];
+      sums.squares.add(accelerations[i][axis] - exact[axis]);
+      sums.reference.add(exact[axis]);
     }
   }
   return sums;

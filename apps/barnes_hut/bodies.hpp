@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/sum_of_squares.hpp"
+
 namespace barnes_hut {
 
 using Vector = std::array<double, 3>;
@@ -32,8 +34,8 @@ void move_bodies(std::vector<Body>& bodies, const std::vector<Vector>& accelerat
 
 /// Root mean square of the difference of accelerations to direct sums, relative to those.
 struct ErrorSums {
-  double squares = 0;  // of differences
-  double reference = 0;
+  apps::SumOfSquares squares;  // of differences
+  apps::SumOfSquares reference;
 };
 /// The sums over some of the bodies from number `first` on; `accelerations` are theirs.
 [[nodiscard]] ErrorSums error_sums(const std::vector<Body>& all, std::size_t first,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -102,8 +101,8 @@ class Simulation {
       }
     }
     const ErrorSums sums = error_sums(all, first_, accelerations_);
-    return std::sqrt(world_.allreduce(sums.squares, std::plus<>()) /
-                     world_.allreduce(sums.reference, std::plus<>()));
+    const apps::SumOfSquares squares = world_.allreduce(sums.squares, std::plus<>());
+    return squares.relative_to(world_.allreduce(sums.reference, std::plus<>()));
   }
 
   shoal::World& world_;

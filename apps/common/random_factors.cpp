@@ -86,7 +86,7 @@ double product_error(shoal::World& world, const RandomFactors& factors,
   error = world.allreduce(error, std::plus<>());
   norm_a = world.allreduce(norm_a, std::plus<>());
   norm_b = world.allreduce(norm_b, std::plus<>());
-  return error.relative_to(norm_a) / norm_b.norm();
+  return error.relative_to(norm_a, norm_b);
 }
 
 }  // namespace apps

@@ -2,7 +2,9 @@
 // Norms of numbers of any size: the checks of results.
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <span>
 
 namespace apps {
 
@@ -35,11 +37,19 @@ class SumOfSquares {
 
   /// The square root of the sum.
   [[nodiscard]] double norm() const { return scale_ * std::sqrt(sum_); }
-  /// norm() / other.norm(), also where one of them is too large for a number. NaN if a number in
-  /// either is not finite: no error is small beside it.
+  /// norm() / other.norm(), also where one of them is too large for a number; 0 if both are 0. NaN
+  /// or infinite if a number in either is not finite, or only other.norm() is 0: no error is small
+  /// beside it.
   [[nodiscard]] double relative_to(const SumOfSquares& other) const {
     if (!std::isfinite(other.scale_)) return std::numeric_limits<double>::quiet_NaN();
+    if (scale_ == 0 && other.scale_ == 0) return 0;
     return scale_ / other.scale_ * std::sqrt(sum_ / other.sum_);
+  }
+  /// norm() / (a.norm() b.norm()); see relative_to() of one.
+  [[nodiscard]] double relative_to(const SumOfSquares& a, const SumOfSquares& b) const {
+    SumOfSquares quotient;
+    quotient.add(relative_to(a));
+    return quotient.relative_to(b);
   }
 
   SumOfSquares() = default;
@@ -54,5 +64,19 @@ class SumOfSquares {
   double scale_ = 0;
   double sum_ = 0;
 };
+
+/// ||x - reference||_2 / ||reference||_2, for vectors of one length; see
+/// SumOfSquares::relative_to().
+[[nodiscard]] inline double relative_error(std::span<const double> x,
+                                           std::span<const double> reference) {
+  if (x.size() != reference.size()) return std::numeric_limits<double>::quiet_NaN();
+  SumOfSquares error;
+  SumOfSquares norm;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    error.add(x[i] - reference[i]);
+    norm.add(reference[i]);
+  }
+  return error.relative_to(norm);
+}
 
 }  // namespace apps

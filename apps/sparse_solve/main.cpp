@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "common/matrix_market.hpp"
 #include "common/options.hpp"
 #include "common/output_file.hpp"
+#include "common/sum_of_squares.hpp"
 #include "sparse_solve/factor.hpp"
 #include "sparse_solve/solve.hpp"
 
@@ -32,20 +32,6 @@ apps::SquareMatrix matrix_of(const Options& options) {
   if (options.file.empty()) return sparse_solve::laplacian(options.grid);
   apps::SquareMatrix matrix = apps::read_matrix_market_square_file(options.file);
   return matrix.has_values ? matrix : sparse_solve::with_values(matrix);
-}
-
-/// Largest difference of two vectors, relative to the largest element of the first. Infinite where
-/// one of them is not finite.
-double difference(const std::vector<double>& x, const std::vector<double>& y) {
-  double largest = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i]))
-      return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, std::fabs(x[i] - y[i]));
-    size = std::max(size, std::fabs(x[i]));
-  }
-  return largest / size;
 }
 
 /// Times and numbers of one solve with both factors.
@@ -87,17 +73,19 @@ int run(shoal::World& world, const Options& options) {
                   {world, factors.reversed_upper, options.grain}};
   std::vector<double> seconds;
   double error = 0;
+  bool good = true;
   std::uint64_t puts = 0;
   std::uint64_t tasks = 0;
   for (int i = 0; i < options.repeat; ++i) {
     const Run run = solve_once(world, solvers, factors, b);
-    error = std::max(error, difference(serial, run.x));
+    if (good) error = apps::relative_error(run.x, serial);  // else the first wrong one is told
+    // Rows are summed in one order: the results are the same to the last bit.
+    good = good && error == 0 && run.x == serial;
     seconds.push_back(run.seconds);
     puts = run.puts;
     tasks = run.tasks;
   }
-  // Rows are summed in one order: the results are the same to the last bit.
-  if (world.rank() != 0) return error == 0 ? 0 : 1;
+  if (world.rank() != 0) return good ? 0 : 1;
   std::ranges::nth_element(seconds, seconds.begin() + options.repeat / 2);
   const double median = seconds[static_cast<std::size_t>(options.repeat) / 2];
   if (!apps::is_standard_output(options.json)) {
@@ -106,10 +94,10 @@ int run(shoal::World& world, const Options& options) {
         "puts, difference to the serial solve {:.1e}: {}\n",
         factors.lower.size, factors.kind,
         factors.lower.value.size() + factors.reversed_upper.value.size(), factors.shift,
-        world.size(), median, tasks, puts, error, error == 0 ? "verified" : "wrong");
+        world.size(), median, tasks, puts, error, good ? "verified" : "wrong");
   }
   const bool written = apps::write_json(options.json, {{"ms", median * 1e3}, {"puts", puts}});
-  return error == 0 && written ? 0 : 1;
+  return good && written ? 0 : 1;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <deque>
 #include <span>
@@ -124,7 +123,12 @@ class Simulation {
     std::vector<Body> all;
     for (const Mass& mass : masses_) all.push_back({mass.position, {}, mass.mass});
     const barnes_hut::ErrorSums sums = barnes_hut::error_sums(all, first(), accelerations_);
-    error_ = std::sqrt(MpiWorld::sum(sums.squares) / MpiWorld::sum(sums.reference));
+    error_ = sum_of_all(sums.squares).relative_to(sum_of_all(sums.reference));
+  }
+  [[nodiscard]] apps::SumOfSquares sum_of_all(const apps::SumOfSquares& own) const {
+    apps::SumOfSquares sum;
+    for (const double norm : world_.gather_all(own.norm())) sum.add(norm);
+    return sum;
   }
 
   const MpiWorld& world_;

@@ -9,6 +9,7 @@
 #include "cli/command_line.hpp"
 
 #include "common/random_matrix.hpp"
+#include "common/sum_of_squares.hpp"
 
 namespace linalg {
 
@@ -94,16 +95,6 @@ class Check {
   const Sum& sum_;
 };
 
-double relative_distance(const std::vector<double>& x, const std::vector<double>& reference) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    error += (x[i] - reference[i]) * (x[i] - reference[i]);
-    norm += reference[i] * reference[i];
-  }
-  return std::sqrt(error / norm);
-}
-
 double gflop(const Options& options) {
   const double n = options.size;
   if (is_cholesky(options)) return (n * n * n / 3 + n * n / 2 + n / 6) * 1e-9;
@@ -154,17 +145,17 @@ bool is_right(const Options& options, const Blocks& answer, const Sum& sum) {
   if (is_cholesky(options)) {
     const auto half = check.by_answer(Part::lower, Use::transposed, x);
     const auto found = check.by_answer(Part::lower, Use::plain, half);
-    return relative_distance(found, check.by_given(Matrix::spd, x)) <= kErrorMax;
+    return apps::relative_error(found, check.by_given(Matrix::spd, x)) <= kErrorMax;
   }
   if (is_qr(options)) {  // R^T R = A^T A
     const auto half = check.by_answer(Part::upper, Use::plain, x);
     const auto found = check.by_answer(Part::upper, Use::transposed, half);
     const auto reference =
         check.by_given(Matrix::general, check.by_given(Matrix::general, x), Use::transposed);
-    return relative_distance(found, reference) <= kErrorMax;
+    return apps::relative_error(found, reference) <= kErrorMax;
   }
   const auto reference = check.by_given(Matrix::first, check.by_given(Matrix::second, x));
-  return relative_distance(check.by_answer(Part::all, Use::plain, x), reference) <= kErrorMax;
+  return apps::relative_error(check.by_answer(Part::all, Use::plain, x), reference) <= kErrorMax;
 }
 
 int finish(const Options& options, const std::string& side, const bench::Sample& sample,

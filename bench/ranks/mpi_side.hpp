@@ -39,6 +39,12 @@ class MpiWorld {
     MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return value;
   }
+  /// The values of all ranks, on every rank.
+  [[nodiscard]] std::vector<double> gather_all(double value) const {
+    std::vector<double> all(static_cast<std::size_t>(size_));
+    MPI_Allgather(&value, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    return all;
+  }
   /// "Open MPI v4.1.4", or what the library says else up to a comma or a line's end.
   [[nodiscard]] static std::string library() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};

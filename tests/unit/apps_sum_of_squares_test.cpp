@@ -7,6 +7,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <vector>
 
 namespace apps_sum_of_squares_test {
 
@@ -56,6 +57,48 @@ TEST(SumOfSquares, NumbersThatAreNotFinite_AreNotLost) {
   EXPECT_FALSE(std::isfinite((sum_of({1}) + sum_of({nan})).norm()));
   EXPECT_FALSE(sum_of({nan}).relative_to(sum_of({1})) <= 1);
   EXPECT_FALSE(sum_of({1}).relative_to(sum_of({infinite})) <= 1);
+  EXPECT_FALSE(sum_of({0}).relative_to(sum_of({nan})) <= 1);
+  EXPECT_FALSE(sum_of({infinite}).relative_to(sum_of({1})) <= 1);
+}
+
+TEST(SumOfSquares, RelativeToNothing_IsZeroForNothingOnly) {
+  EXPECT_EQ(sum_of({0}).relative_to(sum_of({0})), 0);
+  EXPECT_FALSE(sum_of({1e-300}).relative_to(sum_of({0})) <= 1);
+}
+
+// The product of both norms is too large, or too small, for a number.
+TEST(SumOfSquares, RelativeToTwo_NeedsNoProductThatIsANumber) {
+  for (const double size : {1e-200, 1e155, 1e200}) {
+    EXPECT_DOUBLE_EQ(sum_of({6 * size}).relative_to(sum_of({2 * size}), sum_of({size})), 3 / size);
+  }
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(sum_of({1}).relative_to(sum_of({1}), sum_of({infinite})) <= 1);
+  EXPECT_FALSE(sum_of({1}).relative_to(sum_of({infinite}), sum_of({1})) <= 1);
+}
+
+TEST(RelativeError, IsThatOfNumbersOfAnySize) {
+  const std::vector<double> right{3, -4, 0};
+  for (const double size : {1.0, 1e-200, 1e155, 1e200, 1e300}) {
+    std::vector<double> reference;
+    for (const double one : right) reference.push_back(one * size);
+    std::vector<double> x = reference;
+    EXPECT_EQ(apps::relative_error(x, reference), 0) << size;
+    x[2] = 5 * size * 1e-3;
+    EXPECT_DOUBLE_EQ(apps::relative_error(x, reference), 1e-3) << size;
+  }
+}
+
+TEST(RelativeError, OfWhatIsNotFinite_IsNotSmall) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {infinite, -infinite, nan}) {
+    EXPECT_FALSE(apps::relative_error(std::vector{1.0, bad}, std::vector{1.0, 2.0}) <= 1) << bad;
+    EXPECT_FALSE(apps::relative_error(std::vector{1.0, 2.0}, std::vector{1.0, bad}) <= 1) << bad;
+    EXPECT_FALSE(apps::relative_error(std::vector{1.0, bad}, std::vector{1.0, bad}) <= 1) << bad;
+    EXPECT_FALSE(apps::relative_error(std::vector{0.0, bad}, std::vector{0.0, 0.0}) <= 1) << bad;
+  }
+  EXPECT_EQ(apps::relative_error(std::vector{0.0}, std::vector{0.0}), 0);
+  EXPECT_FALSE(apps::relative_error(std::vector{0.0, 1.0}, std::vector{0.0}) <= 1);
 }
 
 }  // namespace apps_sum_of_squares_test
