@@ -231,11 +231,12 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   }
 
   /// Returns an object that keeps wait() from completing until it is destroyed: for threads of the
-  /// program that will still submit tasks or send messages. **Errors**: CheckError on such a thread
-  /// in a simulated world.
-  [[nodiscard]] Hold hold() {
+  /// program that will still submit tasks or send messages. A main function moves it to the thread,
+  /// or ends it before it waits: else wait() never returns, and the stall report names `place`.
+  /// **Errors**: CheckError on such a thread in a simulated world.
+  [[nodiscard]] Hold hold(const std::source_location& place = std::source_location::current()) {
     sched::check_thread(scheduler(), "hold()");
-    return Hold(scope());
+    return Hold(scope(), place);
   }
 
   // --- active messages

@@ -191,6 +191,22 @@ class RankWriter {
                         count(team.totals.queued, "message"), team.totals.processed);
     if (team.failed) line += "; it has failed";
     add(line);
+    write_holds(team.name, team.waits_in, team.holds);
+  }
+
+  // A Hold that a main function keeps while it waits is one that never ends.
+  void write_holds(const std::string& team, const std::string& waits_in,
+                   const std::vector<std::string>& holds) {
+    for (const std::string& one : holds) {
+      const bool by_main = one.find(" made by the main function, ") != std::string::npos;
+      add("Hold of {}: {}; {}", team, one,
+          by_main && !waits_in.empty()
+              ? fmt::format("the main function is in {}, which does not return before these have "
+                            "ended: end them first, or move them to the thread that still works",
+                            waits_in)
+              : "wait() does not return before these have ended: their owner ends them after its "
+                "last task or message");
+    }
   }
 
   void write_tasks() {
@@ -202,6 +218,7 @@ class RankWriter {
                           scope_.holds == 1 ? "is a Hold" : "are Holds");
     }
     add(line);
+    write_holds("the world", scope_.main_in, scope_.holds_made);
   }
 
   void write_links(bool all) {

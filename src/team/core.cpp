@@ -459,8 +459,26 @@ namespace term {
 // A Hold counts as a task, except while its thread is in wait_for().
 Hold::Hold(TeamCore& team) : team_(&team) { team.thread_goes_on(team.scheduler()); }
 
+Hold::Hold(TeamCore& team, const std::source_location& place) : Hold(team) {
+  std::string maker = sched::current_activity();
+  if (maker.empty()) maker = "a thread of the program";
+  maker += fmt::format(", at {}", naming::to_text(place));
+  CoreState& state = CoreState::of(team);
+  const sync::Lock lock(state.holds_mutex);
+  const auto found = state.hold_makers.try_emplace(std::move(maker)).first;
+  ++found->second;
+  maker_ = &found->first;
+}
+
 Hold::~Hold() {
-  if (team_ != nullptr) team_->thread_parks(team_->scheduler());
+  if (team_ == nullptr) return;
+  if (maker_ != nullptr) {
+    CoreState& state = CoreState::of(*team_);
+    const sync::Lock lock(state.holds_mutex);
+    const auto found = state.hold_makers.find(*maker_);
+    if (--found->second == 0) state.hold_makers.erase(found);
+  }
+  team_->thread_parks(team_->scheduler());
 }
 
 // --- the state

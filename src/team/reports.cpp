@@ -39,9 +39,18 @@ std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
   return lines;
 }
 
+std::vector<std::string> describe_holds(const CoreState& scope) {
+  std::vector<std::string> lines;
+  const sync::Lock lock(scope.holds_mutex);
+  for (const auto& [maker, count] : scope.hold_makers) {
+    lines.push_back(fmt::format("{} made by {}", count, maker));
+  }
+  return lines;
+}
+
 void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
-  TeamState state{scope.describe(),  scope.team.rank(), scope.team.size(), "", 0,
-                  all_totals(scope), scope.has_failed()};
+  TeamState state{scope.describe(),  scope.team.rank(),  scope.team.size(),    "", 0,
+                  all_totals(scope), scope.has_failed(), describe_holds(scope)};
   {
     const sync::Lock lock(scope.mutex);
     const MemberWait& member = scope.member;
@@ -62,6 +71,7 @@ ScopeState state_of(const CoreState& scope) {
   ScopeState state;
   state.held = all_held(scope);
   state.holds = scope.team.holds();
+  state.holds_made = describe_holds(scope);
   const sync::Lock lock(scope.mutex);
   state.totals = all_totals(scope);
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {

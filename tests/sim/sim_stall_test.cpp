@@ -102,7 +102,31 @@ TEST(SimStall, HoldThatIsNeverEnded_IsNamedWithTheSeed) {
   EXPECT_THAT(text, AllOf(HasSubstr("hangs"), HasSubstr("--sim-seed 7"),
                           HasSubstr("rank 1: main function: in wait()"),
                           HasSubstr("1 of 1 task not finished; 1 of them is a Hold")));
+  EXPECT_THAT(text, ContainsRegex("Hold of the world: 1 made by the main function, at "
+                                  "sim_stall_test.cpp:[0-9:]+; the main function is in wait[(][)], "
+                                  "which does not return before these have ended: end them first"));
   EXPECT_THAT(text, Not(HasSubstr("nothing has happened for")));
+}
+
+TEST(SimStall, HoldsOfATeam_AreNamedWithTheirMakers) {
+  static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;
+  const std::string text = error_of([](auto&) {},
+                                    [&](World& world) {
+                                      shoal::Team team(world, {Rank(1)}, "one");
+                                      if (!team.is_member()) return;
+                                      const auto keep = [&] {
+                                        kept->push_back(std::make_unique<shoal::Hold>(team.hold()));
+                                      };
+                                      keep();
+                                      keep();
+                                      team.spawn(keep, {.name = "starter"});
+                                      team.wait();
+                                    });
+  EXPECT_THAT(text,
+              ContainsRegex("Hold of team 'one': 2 made by the main function, at "
+                            "sim_stall_test.cpp:[0-9:]+; the main function is in wait[(][)]"));
+  EXPECT_THAT(text, ContainsRegex("Hold of team 'one': 1 made by starter, at "
+                                  "sim_stall_test.cpp:[0-9:]+; wait[(][)] does not return before"));
 }
 
 TEST(SimStall, PingPongWithoutEnd_ReachesTheLimitAndIsNamed) {

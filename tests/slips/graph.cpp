@@ -436,11 +436,18 @@ void graph_after_run(World& world) {
 }
 void use_graph() { kept_graph->fulfill(1); }
 
+void hold_kept(World& world) {
+  if (world.rank() != 1) return world.wait();
+  const shoal::Hold hold = world.hold();
+  world.wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return run_slip(argc, argv,
-                  {{"dependency_missing", dependency_missing},
+                  {{"hold_kept", hold_kept},
+                   {"dependency_missing", dependency_missing},
                    {"indegree_zero", indegree_zero},
                    {"fulfilled_too_often", fulfilled_too_often},
                    {"wait_forgotten", wait_forgotten},

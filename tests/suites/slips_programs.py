@@ -30,6 +30,12 @@ NO_INT = (" does not fit into int: take a larger type there, or convert it where
 STALLS = ["shoal: report of 2 ranks: nothing has happened",
           "the run is given up (--stall-abort)"]
 
+HOLD_KEPT = [
+    "rank 1: main function: in wait()", "1 of them is a Hold that the program still keeps",
+    "Hold of the world: 1 made by the main function, at graph.cpp:",
+    "; the main function is in wait(), which does not return before these have ended: end them "
+    "first, or move them to the thread that still works"]
+
 GRAPH = {
     "dependency_missing --check-graphs=false": STUCK + [
         "rank 1: task graph 'sweep': sweep[7] has fulfilled 1 of 2 dependencies",
@@ -98,6 +104,8 @@ GRAPH = {
     "collectives_differ": [
         "collective number 1 is all", "allgather() of int on rank 1", "allreduce() of int on rank "
         "0"] + SAME_COLLECTIVES,
+    "hold_kept --sim": HOLD_KEPT,
+    "hold_kept --stall-abort 1s": STALLS + HOLD_KEPT,
     "collective_missing --sim": STUCK + [
         "rank 0: the main function waits in barrier() (collective number 1), which not every rank "
         "called"],

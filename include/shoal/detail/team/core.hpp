@@ -19,6 +19,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -48,8 +49,10 @@ enum class FailureTo : std::uint8_t {
 class Hold {
  public:
   explicit Hold(TeamCore& team);
+  /// One of the program. Reports name its maker and `place`.
+  Hold(TeamCore& team, const std::source_location& place);
   ~Hold();
-  Hold(Hold&& other) noexcept : team_(std::exchange(other.team_, nullptr)) {}
+  Hold(Hold&& other) noexcept : team_(std::exchange(other.team_, nullptr)), maker_(other.maker_) {}
   Hold& operator=(Hold&&) = delete;
 
  private:
