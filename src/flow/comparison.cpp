@@ -37,7 +37,8 @@ Comparison::Comparison(Core& core)
       difference_(
           core.scope(),
           [this](std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
-                 const std::string& theirs, const std::vector<Digest>& digests) {
+                 const std::pair<std::string, std::string>& theirs,
+                 const std::vector<Digest>& digests) {
             on_difference(sequence, number, is_first_kept, theirs, digests);
           },
           messaging::model_options(fmt::format("flow '{}', difference", core.name())),
@@ -164,6 +165,12 @@ std::string Comparison::text_of(const Digest* digest) const {
   return text;
 }
 
+std::string Comparison::detail_of(const Digest* digest) const {
+  if (digest == nullptr || digest->datum == Digest::kNoDatum) return "";
+  return digest->codelet == wire::fnv1a("register") ? core_.handles().type_of(digest->datum)
+                                                    : Handles::number_of(digest->datum);
+}
+
 void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
                            const std::vector<Digest>& digests) {
   const ProgramLog* const log = log_of(sequence);
@@ -179,21 +186,30 @@ void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first
   const bool is_first_kept = number > 1 && number == std::max(first, first_here);
   std::vector<Digest> theirs;
   if (other != nullptr) theirs.push_back(*other);
-  difference_.send(Rank(rank), sequence, number, is_first_kept, text_of(here ? &*here : nullptr),
-                   std::move(theirs));
+  const Digest* const mine = here ? &*here : nullptr;
+  difference_.send(Rank(rank), sequence, number, is_first_kept,
+                   std::pair(text_of(mine), detail_of(mine)), std::move(theirs));
 }
 
 // Only the rank that has inserted it knows the names of a codelet and a datum.
 void Comparison::on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
-                               const std::string& theirs,
+                               const std::pair<std::string, std::string>& theirs,
                                const std::vector<Digest>& digests) const {
-  const std::string mine = text_of(digests.empty() ? nullptr : &digests.front());
+  const Digest* const digest = digests.empty() ? nullptr : &digests.front();
+  std::string mine = text_of(digest);
+  std::string there = theirs.first;
+  if (mine == there) {
+    const std::string detail = detail_of(digest);
+    const bool differs = detail != theirs.second;
+    if (differs) there += fmt::format(" ({})", theirs.second);
+    mine += differs ? fmt::format(" ({})", detail) : " with other data, or other modes of access,";
+  }
   throw CheckError(fmt::format(
-      "flow '{}': the ranks insert different programs: insertion {}{} is {} on rank 0, and {}{} on "
-      "rank {}; all ranks must insert the same tasks in the same order (or make the flow with "
-      "FlowOptions::pruned)",
-      log_of(sequence)->name(), number, is_first_kept ? ", or one before," : "", theirs, mine,
-      mine == theirs ? " with other arguments" : "", core_.rank()));
+      "flow '{}': the ranks insert different programs: insertion {}{} is {} on rank 0, and {} on "
+      "rank {}; all ranks must insert the same tasks in the same order, with the same data, types "
+      "and sizes (or make the flow with FlowOptions::pruned)",
+      log_of(sequence)->name(), number, is_first_kept ? ", or one before," : "", there, mine,
+      core_.rank()));
 }
 
 void Comparison::on_goodbye() { all_ended_.set_value(); }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shoal::flow {
@@ -64,10 +65,11 @@ class Comparison {
   void on_question(const Question& question);
   void on_answer(int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests);
-  /// Rank 0 has inserted `theirs` as insertion `number`, and this rank what the digest says, or
-  /// nothing. **Errors**: CheckError, always.
+  /// Rank 0 has inserted `theirs`, by its text and detail, as insertion `number`, and this rank
+  /// what the digest says, or nothing. **Errors**: CheckError, always.
   void on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
-                     const std::string& theirs, const std::vector<Digest>& digests) const;
+                     const std::pair<std::string, std::string>& theirs,
+                     const std::vector<Digest>& digests) const;
   void on_goodbye();
   /// Compares the reports that can be compared now. The caller has raised comparing_.
   void compare();
@@ -79,6 +81,8 @@ class Comparison {
   /// Returns the log that find_log() finds, for a caller that does not hold the lock.
   [[nodiscard]] const ProgramLog* log_of(std::uint32_t sequence) const;
   [[nodiscard]] std::string text_of(const Digest* digest) const;
+  /// What text_of() leaves out: the number of the datum, or the type of one that is registered.
+  [[nodiscard]] std::string detail_of(const Digest* digest) const;
 
   Core& core_;
   mutable sync::Mutex mutex_;
@@ -94,7 +98,8 @@ class Comparison {
   const ActiveMessage<int, std::uint32_t, std::vector<State>, bool> report_;
   const ActiveMessage<int, std::uint32_t, State, bool> question_;
   const ActiveMessage<int, std::uint32_t, std::uint64_t, std::vector<Digest>> answer_;
-  const ActiveMessage<std::uint32_t, std::uint64_t, bool, std::string, std::vector<Digest>>
+  const ActiveMessage<std::uint32_t, std::uint64_t, bool, std::pair<std::string, std::string>,
+                      std::vector<Digest>>
       difference_;
   const ActiveMessage<int> goodbye_;
 };

@@ -63,6 +63,8 @@ struct Handle {
     return shape.rows * shape.columns * type->element_bytes;
   }
   [[nodiscard]] std::string name() const;
+  /// Its type and size, "a std::span<double> of 8 elements", for reports.
+  [[nodiscard]] std::string describe_type() const;
   /// ", 'name'" of the datum that has ended with that generation, or "" where it is not known.
   [[nodiscard]] std::string former_name(std::uint32_t ended) const;
   [[nodiscard]] HandleExtras& more() {

@@ -25,6 +25,13 @@ std::string name_by_id(std::uint64_t id) {
 
 std::string Handle::name() const { return !text.empty() ? text : name_by_id(id); }
 
+std::string Handle::describe_type() const {
+  const std::string called = naming::readable(type->spelled, "T");
+  if (shape.rows == 1 && shape.columns == 1) return called;
+  if (shape.columns == 1) return fmt::format("{} of {} elements", called, shape.rows);
+  return fmt::format("{} of {} x {} elements", called, shape.rows, shape.columns);
+}
+
 std::string Handle::former_name(std::uint32_t ended) const {
   const bool is_known = flow == nullptr && generation == ended + 1;  // else another has taken it
   return is_known ? fmt::format(", '{}'", name()) : "";
@@ -137,5 +144,15 @@ std::string Handles::name_of(std::uint64_t id) const {
   }
   return name_by_id(id);
 }
+
+std::string Handles::type_of(std::uint64_t id) const {
+  const sync::Lock lock(mutex_);
+  for (const Handle& handle : handles_) {
+    if (handle.id == id && handle.flow != nullptr) return handle.describe_type();
+  }
+  return "unregistered since";
+}
+
+std::string Handles::number_of(std::uint64_t id) { return name_by_id(id); }
 
 }  // namespace shoal::flow

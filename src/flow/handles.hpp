@@ -33,6 +33,10 @@ class Handles {
   void remove_all();
   /// Returns the name of a datum, for reports.
   [[nodiscard]] std::string name_of(std::uint64_t id) const;
+  /// Returns the type and size of a datum, for reports.
+  [[nodiscard]] std::string type_of(std::uint64_t id) const;
+  /// Returns what tells a datum from others of its name, for reports: its number or tag.
+  [[nodiscard]] static std::string number_of(std::uint64_t id);
   template <class F>
   void for_each(F f) {
     const sync::Lock lock(mutex_);

@@ -3,7 +3,11 @@
 #include "base/bytes.hpp"
 #include "flow/instance.hpp"
 
+#include <shoal/error.hpp>
+
 #include <fmt/format.h>
+
+#include <memory>
 
 namespace shoal::flow {
 
@@ -30,6 +34,18 @@ void ReceiveTask::execute() {
     return;
   }
   if (arrived_) return;
+  try {
+    take();
+  } catch (const CheckError& error) {
+    const Handle& handle = access_.instance->handle();
+    throw CheckError(fmt::format(
+        "flow '{}': the value of '{}' that rank {} has sent does not fit: it is {} here, and {}; "
+        "all ranks register a datum with the same type and size, and insert the same tasks",
+        sequence().name(), handle.name(), id_.rank, handle.describe_type(), error.what()));
+  }
+}
+
+void ReceiveTask::take() {
   const Handle& handle = access_.instance->handle();
   const std::span<const std::byte> bytes = as_span(shared_ != nullptr ? *shared_ : bytes_);
   if (!combines_) {
@@ -37,9 +53,10 @@ void ReceiveTask::execute() {
     return;
   }
   void* const value = handle.type->make(handle.shape);
+  const auto destroy = [&handle](void* object) { handle.type->destroy(object); };
+  const std::unique_ptr<void, decltype(destroy)> owner(value, destroy);
   handle.type->decode(value, bytes);
   handle.extras->reduction->combine(access_.object, value);
-  handle.type->destroy(value);
 }
 
 }  // namespace shoal::flow

@@ -55,6 +55,7 @@ class ReceiveTask final : public FlowTask {
 
  private:
   void execute() override;
+  void take();
 
   Access access_;
   const TransferId id_;

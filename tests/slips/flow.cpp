@@ -73,6 +73,20 @@ void data_in_another_order(World& world) {
   world.wait();
 }
 
+void use_row(World& world, bool pruned) {
+  Flow flow(world, "rows", {.pruned = pruned});
+  const std::size_t size = world.rank() == 0 ? 8 : 9;
+  const auto x = flow.vector<double>(nullptr, size, {.owner = Rank(0), .tag = 1, .name = "x"});
+  const auto y = flow.data(0.0, {.owner = Rank(pruned ? 1 : 0), .tag = 2, .name = "y"});
+  flow.insert(Codelet("set", [](std::span<double> row) { row[0] = 1; }), write(x));
+  flow.insert(Codelet("take", [](std::span<const double> row, double& first) { first = row[0]; }),
+              read(x), write(y));
+  flow.wait();
+  world.wait();
+}
+void sizes_differ(World& world) { use_row(world, false); }
+void sizes_differ_pruned(World& world) { use_row(world, true); }
+
 void get_on_one_rank(World& world) {
   Flow flow(world, "norms");
   const auto x = flow.data(1L, {.owner = Rank(0), .name = "norm"});
@@ -303,6 +317,8 @@ int main(int argc, char** argv) {
                    {"programs_differ", programs_differ},
                    {"insertion_missing", insertion_missing},
                    {"data_in_another_order", data_in_another_order},
+                   {"sizes_differ", sizes_differ},
+                   {"sizes_differ_pruned", sizes_differ_pruned},
                    {"get_on_one_rank", get_on_one_rank},
                    {"after_unregister", after_unregister},
                    {"get_after_unregister", get_after_unregister},

@@ -256,8 +256,8 @@ EVENTS = {
 
 BOTH_INSERT = ["both ranks make the insertion, get() or acquire() that needs it"]
 OTHER_PROGRAM = ["the ranks insert different programs",
-                 "all ranks must insert the same tasks in the same order (or make the flow with "
-                 "FlowOptions::pruned)"]
+                 "all ranks must insert the same tasks in the same order, with the same data, "
+                 "types and sizes (or make the flow with FlowOptions::pruned)"]
 FLOW = {
     "stale_prune": [
         "rank 1: the main function failed: flow 'pruned': rank 0 has sent value 2 of 'x' to rank "
@@ -273,8 +273,15 @@ FLOW = {
         "flow 'sums', difference failed", "add of 'x' at rank 1 on rank 0, and nothing on rank 1"],
     "data_in_another_order": OTHER_PROGRAM + [
         "flow 'halves', difference failed",
-        "add of 'left' at rank 0 on rank 0, and add of 'left' at rank 0 with other arguments on "
+        "add of 'left' at rank 0 (data 0) on rank 0, and add of 'left' at rank 0 (data 1) on "
         "rank 1"],
+    "sizes_differ": OTHER_PROGRAM + [
+        "register of 'x' at rank 0 (std::span<double> of 8 elements) on rank 0, and register of "
+        "'x' at rank 0 (std::span<double> of 9 elements) on rank 1"],
+    "sizes_differ_pruned": [
+        "rank 1: receiving of 'x' from rank 0 failed: flow 'rows': the value of 'x' that rank 0 "
+        "has sent does not fit: it is std::span<double> of 9 elements here, and 64 bytes came for "
+        "a vector of 72", "; all ranks register a datum with the same type and size"],
     "get_on_one_rank": STUCK + BOTH_INSERT + [
         "rank 1: 'the main function' waits in get() of 'norm'",
         "rank 1: flow 'norms': receiving of 'norm' from rank 0 waits for a value that rank 0 has "

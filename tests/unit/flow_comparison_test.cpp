@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace flow_comparison_test {
@@ -145,8 +146,53 @@ TEST(FlowComparison, ShapeOfADatum) {
     static_cast<void>(two.flow.vector<double>(nullptr, two.differ ? 11 : 10, {.name = "C"}));
     two.flow.wait();
   });
-  EXPECT_THAT(errors, HasSubstr("insertion 3 is register of 'C' at rank 0 on rank 0, "
-                                "and register of 'C' at rank 0 with other arguments on rank 1"));
+  EXPECT_THAT(errors,
+              HasSubstr("insertion 3 is register of 'C' at rank 0 (std::span<double> of 10 "
+                        "elements) on rank 0, and register of 'C' at rank 0 (std::span<double> of "
+                        "11 elements) on rank 1; all ranks must insert the same tasks in the same "
+                        "order, with the same data, types and sizes"));
+}
+
+// As many bytes on both ranks.
+TEST(FlowComparison, TypeAndRowsOfADatum) {
+  const std::string type = errors_of([](World& world) {
+    TwoData two(world);
+    if (two.differ) {
+      static_cast<void>(two.flow.data(0.0, {.name = "C"}));
+    } else {
+      static_cast<void>(two.flow.data(0L, {.name = "C"}));
+    }
+    two.flow.wait();
+  });
+  EXPECT_THAT(type, HasSubstr("register of 'C' at rank 0 (long) on rank 0, and register of 'C' at "
+                              "rank 0 (double) on rank 1"));
+  const std::string rows = errors_of([](World& world) {
+    TwoData two(world);
+    static_cast<void>(two.flow.matrix<double>(nullptr, two.differ ? 2 : 8, two.differ ? 8 : 2,
+                                              two.differ ? 2 : 8, {.name = "C"}));
+    two.flow.wait();
+  });
+  EXPECT_THAT(rows, HasSubstr("of 8 x 2 elements) on rank 0, and"));
+  EXPECT_THAT(rows, HasSubstr("of 2 x 8 elements) on rank 1"));
+}
+
+// The value travels before the programs are compared.
+TEST(FlowComparison, AValueThatDoesNotFit_IsNamedWithBothSizes) {
+  const std::string errors = errors_of([](World& world) {
+    Flow flow(world, "f", {.pruned = true});
+    const std::size_t size = world.rank() == 0 ? 10 : 11;
+    const auto c = flow.vector<double>(nullptr, size, {.owner = Rank(0), .tag = 1, .name = "C"});
+    const auto d = flow.data(0L, {.owner = Rank(1), .tag = 2, .name = "D"});
+    flow.insert(Codelet("copy", [](std::span<const double> from,
+                                   long& to) { to = static_cast<long>(from.size()); }),
+                read(c), shoal::write(d));
+    flow.wait();
+    world.wait();
+  });
+  EXPECT_THAT(errors, HasSubstr("flow 'f': the value of 'C' that rank 0 has sent does not fit: it "
+                                "is std::span<double> of 11 elements here, and 80 bytes came for a "
+                                "vector of 88"));
+  EXPECT_THAT(errors, HasSubstr("; all ranks register a datum with the same type and size"));
 }
 
 TEST(FlowComparison, TargetOfAMigration) {

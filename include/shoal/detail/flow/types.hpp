@@ -3,6 +3,7 @@
 
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/type_name.hpp>
 #include <shoal/matrix_view.hpp>
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,6 +36,7 @@ struct DataType {
   std::span<std::byte> (*bytes)(void* object);
   std::vector<std::byte> (*encode)(const void* object);
   void (*decode)(void* object, std::span<const std::byte> bytes);
+  std::string_view spelled;  // the type, by the compiler
 };
 
 /// Object behind a view: the view, and the memory if it is not the program's.
@@ -78,8 +81,8 @@ struct DataTraits {
   }
   static void decode(void* object, std::span<const std::byte> bytes) {
     if constexpr (wire::is_raw_v<T>) {
-      SHOAL_CHECK(bytes.size() == sizeof(T), "a transfer of {} bytes for a value of {}",
-                  bytes.size(), sizeof(T));
+      SHOAL_CHECK(bytes.size() == sizeof(T), "{} bytes came for a value of {}", bytes.size(),
+                  sizeof(T));
       std::memcpy(object, bytes.data(), bytes.size());
     } else {
       ReadArchive archive(bytes);
@@ -117,7 +120,7 @@ struct DataTraits<std::span<U>> {
   }
   static void decode(void* object, std::span<const std::byte> from) {
     const auto to = bytes(object);
-    SHOAL_CHECK(from.size() == to.size(), "a transfer of {} bytes for a vector of {}", from.size(),
+    SHOAL_CHECK(from.size() == to.size(), "{} bytes came for a vector of {}", from.size(),
                 to.size());
     if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
   }
@@ -163,9 +166,8 @@ struct DataTraits<MatrixView<U>> {
   static void decode(void* object, std::span<const std::byte> from) {
     const MatrixView<U>& view = static_cast<Object*>(object)->view;
     const std::size_t column_bytes = view.rows() * sizeof(U);
-    SHOAL_CHECK(from.size() == column_bytes * view.columns(),
-                "a transfer of {} bytes for a matrix of {}", from.size(),
-                column_bytes * view.columns());
+    SHOAL_CHECK(from.size() == column_bytes * view.columns(), "{} bytes came for a matrix of {}",
+                from.size(), column_bytes * view.columns());
     for (std::size_t j = 0; j < view.columns(); ++j) {
       std::memcpy(&view(0, j), from.data() + j * column_bytes, column_bytes);
     }
@@ -177,7 +179,8 @@ template <class T>
 const DataType& data_type() {
   using Traits = DataTraits<T>;
   static constexpr DataType kType{Traits::kElementBytes, &Traits::make,   &Traits::destroy,
-                                  &Traits::bytes,        &Traits::encode, &Traits::decode};
+                                  &Traits::bytes,        &Traits::encode, &Traits::decode,
+                                  naming::spelled<T>()};
   return kType;
 }
 
