@@ -53,7 +53,10 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
     if (handle != nullptr) Objects::of(team).drop(handle.address());
     return;
   }
-  if (team.rank() == 0) team.fulfill(reply, handle);
+  // All members have made the team, so it may bring the answer, though the promise is its parent's.
+  if (team.rank() == 0) {
+    team.fulfill(RemotePromise<Handle<RootOf<T>>>{reply.rank, 0, reply.number}, handle);
+  }
 }
 
 }  // namespace object

@@ -73,7 +73,10 @@ Packet* Packet::compact(Packet* packet) {
   sync::pass_on(packet, copy);
   copy->owner = std::exchange(packet->owner, nullptr);
   copy->accounted_bytes = packet->accounted_bytes;
-  copy->piece_bytes = packet->piece_bytes;
+  if (packet->apart != nullptr) {
+    copy->apart = std::make_unique<PacketPieces>();
+    copy->apart->size_bytes = packet->apart->size_bytes;
+  }
   packet->release();
   return copy;
 }
@@ -176,8 +179,9 @@ void PacketList::discard() {
   while (Packet* packet = pop_front()) {
     packet->owner = nullptr;
     // Of a message that came in pieces and that no one has handled.
-    const bool has_object = packet->piece_slot != 0 && packet->pieces == nullptr;
-    if (has_object) delete object_at(packet->body() + packet->piece_slot);
+    const PacketPieces* const apart = packet->apart.get();
+    const bool has_object = apart != nullptr && apart->slot != 0 && apart->pieces == nullptr;
+    if (has_object) delete object_at(packet->body() + apart->slot);
     packet->release();
   }
 }

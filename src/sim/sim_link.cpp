@@ -19,16 +19,14 @@ net::Packet* copy_of(net::Packet* packet) {
   net::Packet* const copy = net::Packet::create(packet->header().size_bytes);
   copy->header() = packet->header();
   std::ranges::copy(packet->messages(), copy->body());
-  copy->pieces = packet->pieces;
-  copy->piece_slot = packet->piece_slot;
-  copy->piece_bytes = packet->piece_bytes;
+  if (packet->apart != nullptr) copy->apart = std::make_unique<net::PacketPieces>(*packet->apart);
   return copy;
 }
 
 void corrupt(net::Packet& packet, Faults& faults) {
-  if (packet.pieces == nullptr || faults.any() % 2 == 0) return flip_a_bit(packet.wire(), faults);
-  packet.pieces = packet.pieces->copy();  // not the sender's memory
-  const std::span<const std::byte> bytes = packet.pieces->list.back().bytes;
+  if (packet.pieces() == nullptr || faults.any() % 2 == 0) return flip_a_bit(packet.wire(), faults);
+  packet.apart->pieces = packet.pieces()->copy();  // not the sender's memory
+  const std::span<const std::byte> bytes = packet.pieces()->list.back().bytes;
   flip_a_bit({const_cast<std::byte*>(bytes.data()), bytes.size()}, faults);
 }
 
@@ -58,7 +56,7 @@ void SimLink::send(net::Packet* packet) {
   Simulator& simulator = network_.simulator();
   packet->seal(next_sequence_++);
   ++network_.traffic_.packets;
-  const std::size_t bytes = packet->wire().size() + packet->piece_bytes;
+  const std::size_t bytes = packet->wire().size() + packet->piece_bytes();
   network_.traffic_.bytes += bytes;
   const Network::Route way = network_.route(source(), target());
   Network::Passage passage = Network::depart(way, simulator.now_ns(), bytes);
@@ -109,10 +107,10 @@ SimInlet::~SimInlet() { arrived_.discard(); }
 void SimInlet::arrive(net::Packet* packet, std::size_t bytes) {
   packet->verify(bytes, next_sequence_);
   ++next_sequence_;
-  if (packet->pieces != nullptr) {
+  if (packet->pieces() != nullptr) {
     // The sender's memory is read before it may be freed.
-    net::open_pieces(*packet, packet->pieces->copy());
-    packet->pieces = nullptr;
+    net::open_pieces(*packet, packet->pieces()->copy());
+    packet->apart->pieces = nullptr;
   }
   packet->owner = this;
   arrived_.push_back(packet);

@@ -22,39 +22,47 @@ struct Content {
   std::shared_ptr<net::Pieces> pieces{};  // or of a large message to other processes
 };
 
+// A large message: other processes get its pieces, ranks of this one a reference to them.
+[[gnu::noinline]] void append_pieces_branch(Channel& channel, net::Link& link,
+                                            const Content& content, const Branch& branch) {
+  const std::vector<std::byte> head = multicast_part(content.header, branch.rest);
+  net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature, 0,
+                             channel.id()};
+  if (!channel.is_local(link)) return channel.append_pieces(link, message, head, content.pieces);
+  auto object = std::make_unique<net::ReceivedMessage>(content.pieces);
+  message.handler |= kObjectBit;
+  message.size_bytes = head.size() + sizeof(std::uintptr_t);
+  channel.append(link, message, content.pieces->size_bytes, [&](std::span<std::byte> place) {
+    std::ranges::copy(head, place.begin());
+    const auto raw =
+        reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object.release())) |
+        net::kReceivedBit;
+    std::memcpy(place.data() + head.size(), &raw, sizeof raw);
+  });
+}
+
 void append_branch(Channel& channel, net::Link& link, const Content& content,
                    const Branch& branch) {
+  if (content.pieces != nullptr) [[unlikely]]
+    return append_pieces_branch(channel, link, content, branch);
   const std::vector<RankRun> runs = compress(branch.rest);
   const std::size_t run_bytes = net::align_up(runs.size() * sizeof(RankRun));
   MulticastHeader header = content.header;
   header.run_count = static_cast<std::uint32_t>(runs.size());
-  const bool has_pieces = content.pieces != nullptr;
-  const bool is_near = channel.is_local(link);
-  if (has_pieces && !is_near) {
-    std::vector<std::byte> head(sizeof header + run_bytes);
-    std::memcpy(head.data(), &header, sizeof header);
-    std::ranges::copy(std::as_bytes(std::span(runs)), head.begin() + sizeof header);
-    const net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
-                                     0, channel.team().id()};
-    return channel.append_pieces(link, message, head, content.pieces);
-  }
   std::unique_ptr<ObjectMessage> object;
   if (content.object != nullptr) object = content.object->again();
-  if (has_pieces) object = std::make_unique<net::ReceivedMessage>(content.pieces);
   const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
                              sizeof header + run_bytes + argument_bytes, channel.id()};
   if (object) message.handler |= kObjectBit;
-  std::size_t weight = 0;
-  if (object) weight = has_pieces ? content.pieces->size_bytes : content.object->weight();
+  const std::size_t weight = object ? content.object->weight() : 0;
   channel.append(link, message, weight, [&](std::span<std::byte> place) {
     std::memcpy(place.data(), &header, sizeof header);
     std::byte* at = place.data() + sizeof header;
     if (!runs.empty()) std::memcpy(at, runs.data(), runs.size() * sizeof(RankRun));
     at += run_bytes;
     if (object) {
-      const auto raw =
-          reinterpret_cast<std::uintptr_t>(object.release()) | (has_pieces ? net::kReceivedBit : 0);
+      const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
       std::memcpy(at, &raw, sizeof raw);
     } else if (argument_bytes > 0) {
       std::memcpy(at, content.bytes.data(), argument_bytes);
@@ -141,11 +149,11 @@ void send_multicast(Channel& channel, const MulticastRoute& route, const Recipie
   const std::span<const Rank> far(remote, ranks.end());
   const std::size_t size_bytes = arguments.size_bytes();
   if (!far.empty()) {
-    std::vector<std::byte> bytes;
-    if (size_bytes >= net::kPieceBytes) {
+    const bool has_pieces = size_bytes >= net::kPieceBytes;
+    std::vector<std::byte> bytes(has_pieces ? 0 : size_bytes);
+    if (has_pieces) [[unlikely]] {
       content.pieces = arguments.pieces(near.empty());
     } else {
-      bytes.resize(size_bytes);
       arguments.encode(bytes);
       content.bytes = bytes;
     }

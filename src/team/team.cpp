@@ -214,8 +214,7 @@ std::shared_ptr<Team> Team::share(const std::source_location& place) {
 /// team stays until none of its tasks is left.
 class Team::EndTask final : public sched::Task {
  public:
-  explicit EndTask(std::unique_ptr<Team> team)
-      : team_(std::move(team)), name_("the end of team " + team_->launched_->invitation.name) {
+  explicit EndTask(std::unique_ptr<Team> team) : team_(std::move(team)) {
     scope = &team_->launched_->outer;
   }
   ~EndTask() override {
@@ -224,11 +223,12 @@ class Team::EndTask final : public sched::Task {
     core.release(std::move(team_));
   }
   void run() override { team_->end_launched(); }
-  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string name() const override {
+    return "the end of team " + team_->launched_->invitation.name;
+  }
 
  private:
-  std::unique_ptr<Team> team_;
-  const std::string name_;
+  std::unique_ptr<Team> team_;  // there until the destructor
 };
 
 // The team ends in a task of its parent, not in one of its own: it ends after its tasks.

@@ -51,7 +51,7 @@ class MpiInbox::PiecesReceive {
         packet_(Packet::create(what.size_bytes)),
         sequence_(inlet.take_sequence()),
         body_bytes_(what.body_bytes) {
-    packet_->piece_slot = what.slot;
+    packet_->apart = std::make_unique<PacketPieces>(PacketPieces{{}, 0, what.slot});
     pieces_->checked = what.checked;
     pieces_->checksum = what.checksum;
     pieces_->body = make_bytes(body_bytes_);

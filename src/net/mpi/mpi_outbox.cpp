@@ -168,7 +168,7 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
   // this process, which is free once the packet has left. Other lanes are not acknowledged.
   const std::size_t acknowledged_later = link.lane() == Lane::normal ? packet->window_bytes() : 0;
   const std::size_t credit_bytes = packet->accounted_bytes - acknowledged_later;
-  if (packet->pieces != nullptr) return send_pieces(PacketHolder(packet), link, credit_bytes);
+  if (packet->pieces() != nullptr) return send_pieces(PacketHolder(packet), link, credit_bytes);
   int tag = kPacketTag;
   if (header.size_bytes > largest_bytes(link.peer())) {
     const MpiAnnouncement announcement{header.source, header.target, header.lane,
@@ -182,7 +182,7 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
 void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t credit_bytes) {
   const PacketHeader& header = packet->header();
   const int process = link.peer();
-  const std::shared_ptr<Pieces> pieces = std::move(packet->pieces);
+  const std::shared_ptr<Pieces> pieces = std::move(packet->apart->pieces);
   packet->seal(header.sequence);
   std::vector<std::uint64_t> sizes;
   std::size_t body_bytes = packet->wire().size();
@@ -203,7 +203,7 @@ void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t cred
   }
   const MpiPieces announcement{
       header.source,     header.target,      header.lane,
-      header.size_bytes, packet->piece_slot, body_bytes,
+      header.size_bytes, packet->apart->slot, body_bytes,
       pieces->checksum,  pieces->checked,    static_cast<std::uint32_t>(sizes.size())};
   const std::size_t table_bytes = align_up(sizeof announcement + sizes.size() * sizeof sizes[0]);
   std::vector<std::byte> message(table_bytes);

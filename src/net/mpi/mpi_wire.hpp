@@ -47,7 +47,7 @@ struct MpiPieces {
   std::int32_t target;
   std::uint64_t lane;
   std::uint64_t size_bytes;  // of the messages in the packet
-  std::uint64_t slot;        // see Packet::piece_slot
+  std::uint64_t slot;        // see PacketPieces::slot
   std::uint64_t body_bytes;  // of the packet and the short pieces
   std::uint64_t checksum;
   std::uint32_t checked;

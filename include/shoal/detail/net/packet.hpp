@@ -138,6 +138,13 @@ static_assert(sizeof(PacketHeader) % kMessageAlign == 0);
 
 class Pieces;
 
+/// Arguments of the only message of a packet, in pieces that travel beside the packet.
+struct PacketPieces {
+  std::shared_ptr<Pieces> pieces{};  // on the way; at the receiver a ReceivedMessage has them
+  std::size_t size_bytes = 0;        // of the pieces
+  std::size_t slot = 0;              // place of the pointer to that object, in the messages
+};
+
 /// Notified when the receiver has consumed bytes, so that the sender may send more.
 class PacketOwner {
  public:
@@ -256,15 +263,16 @@ class Packet {
   /// source, target and what is wrong.
   void verify(std::size_t received_bytes, std::uint64_t expected_sequence) const;
 
-  Packet* next = nullptr;           // list link; belongs to the holder of the packet
-  PacketOwner* owner = nullptr;     // told on the last release(); may be null
-  std::size_t accounted_bytes = 0;  // what `owner` counts for this packet
-  // The only message of a packet may have its arguments in pieces, which travel beside the packet.
-  std::shared_ptr<Pieces> pieces{};  // on the way; at the receiver a ReceivedMessage has them
-  std::size_t piece_bytes = 0;       // their size
-  std::size_t piece_slot = 0;        // place of the pointer to that object, in the messages
+  Packet* next = nullptr;                 // list link; belongs to the holder of the packet
+  PacketOwner* owner = nullptr;           // told on the last release(); may be null
+  std::size_t accounted_bytes = 0;        // what `owner` counts for this packet
+  std::unique_ptr<PacketPieces> apart{};  // of a message of many bytes; else nullptr
+  /// Bytes beside the packet.
+  [[nodiscard]] std::size_t piece_bytes() const { return apart == nullptr ? 0 : apart->size_bytes; }
+  /// The pieces of the message, while they are on the way; else nullptr.
+  [[nodiscard]] Pieces* pieces() const { return apart == nullptr ? nullptr : apart->pieces.get(); }
   /// The bytes that the receiver acknowledges.
-  [[nodiscard]] std::size_t window_bytes() const { return header_.size_bytes + piece_bytes; }
+  [[nodiscard]] std::size_t window_bytes() const { return header_.size_bytes + piece_bytes(); }
 
   Packet(const Packet&) = delete;
   Packet& operator=(const Packet&) = delete;

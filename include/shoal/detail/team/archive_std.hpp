@@ -116,11 +116,8 @@ struct Codec<std::vector<T, Allocator>> {
     const std::size_t count = ar.count(element_bytes_min_v<T>);
     if constexpr (is_raw_v<T> && alignof(T) <= max_alignment) {
       if constexpr (AdoptingVector<Vector>::exists) {
-        if (count >= (net::kPieceBytes + sizeof(T) - 1) / sizeof(T)) [[unlikely]] {
-          if (std::byte* const block = ar.adopt(count * sizeof(T), alignof(T))) {
-            return AdoptingVector<Vector>(reinterpret_cast<T*>(block), count).take();
-          }
-        }
+        if (count >= (net::kPieceBytes + sizeof(T) - 1) / sizeof(T)) [[unlikely]]
+          return load_large(ar, count);
       }
       const auto view = ar.view<T>(count);
       return Vector(view.begin(), view.end());
@@ -130,6 +127,16 @@ struct Codec<std::vector<T, Allocator>> {
       for (std::size_t i = 0; i < count; ++i) value.push_back(load_element<T>(ar));
       return value;
     }
+  }
+
+ private:
+  // Apart, so that the loading of few elements is inlined.
+  [[gnu::noinline]] static Vector load_large(ReadArchive& ar, std::size_t count) {
+    if (std::byte* const block = ar.adopt(count * sizeof(T), alignof(T))) {
+      return AdoptingVector<Vector>(reinterpret_cast<T*>(block), count).take();
+    }
+    const auto view = ar.view<T>(count);
+    return Vector(view.begin(), view.end());
   }
 };
 
