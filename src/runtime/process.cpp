@@ -279,7 +279,8 @@ void Process::print_info() {
       mpi.progress = transport_->policy();
     }
     env::write_to_standard_output(describe_run(launch_, layout_, all_, mpi) +
-                                  describe_memory(memory_, all_.front().workers, buffers_.text));
+                                  describe_memory(memory_, all_.front().workers, buffers_.text) +
+                                  describe_malloc());
   }
   finish_transport();
 }

@@ -3,6 +3,7 @@
 #include <shoal/detail/sync/block_pool.hpp>
 #include <shoal/version.hpp>
 
+#include "env/freed_memory.hpp"
 #include "env/host.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
@@ -80,6 +81,7 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
       const LossAtExit alone(kLostByRun, [] { return true; });
       return run_simulated(shared, main_function);
     }
+    env::keep_freed_memory();
     const MpiTurn turn(program.communicator != nullptr ||
                        detect_launcher(process_environment()).launched);
     const auto process = std::make_shared<Process>(config, program);

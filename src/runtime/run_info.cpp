@@ -1,5 +1,6 @@
 #include "runtime/run_info.hpp"
 
+#include "env/freed_memory.hpp"
 #include "env/topology.hpp"
 #include "runtime/count.hpp"
 #include "runtime/memory_plan.hpp"
@@ -94,6 +95,19 @@ std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
     text += fmt::format("CPU quota of the cgroup of process 0: {:.3g} processors\n", *quota);
   }
   return text;
+}
+
+std::string describe_malloc() {
+  switch (env::treatment_of_freed_memory()) {
+    case env::FreedMemory::kept:
+      return "malloc: freed memory stays in the process\n";
+    case env::FreedMemory::returned:
+      return "malloc: freed memory goes back to the system, as the environment or the program "
+             "says\n";
+    case env::FreedMemory::unknown:
+      break;
+  }
+  return "malloc: not that of glibc\n";
 }
 
 std::string describe_simulation(const Config& config, const std::string& mpi_plugins) {

@@ -23,6 +23,9 @@ struct MpiUse {
 std::string describe_run(const LaunchInfo& launch, const net::Layout& layout,
                          const std::vector<ProcessInfo>& all, const MpiUse& mpi);
 
+/// Returns whether freed memory stays in this process; one line for people.
+std::string describe_malloc();
+
 /// Returns the description of a simulated run (--sim).
 std::string describe_simulation(const Config& config, const std::string& mpi_plugins);
 

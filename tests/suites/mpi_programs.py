@@ -9,7 +9,8 @@ FAR = ["event_world_test", "flow_world_test", "memory_lifetime_test", "memory_wo
        "runtime_stream_test", "runtime_world_test"]
 # Tests that take long or send little: not with several nodes.
 NEAR = ["net_transport_funneled_test", "net_transport_init_test", "net_transport_single_test",
-        "runtime_huge_message_test", "runtime_launch_test", "runtime_stall_test"]
+        "runtime_huge_message_test", "runtime_large_arguments_test", "runtime_launch_test",
+        "runtime_stall_test"]
 
 
 class MpiSuite(suite.Suite):

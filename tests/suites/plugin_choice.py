@@ -84,6 +84,20 @@ class Plugins(suite.Suite):
             file = f"{self.plugins}/libshoal_mpi_{mpi}.so"
             self.assertIn(f"MPI plug-in: {mpi} ({file}), compiled with ", text_of_launch)
 
+    def test_info_says_whether_freed_memory_is_kept(self):
+        kept = "malloc: freed memory stays in the process\n"
+        for variables in ({"MALLOC_TRIM_THRESHOLD_": "131072"},
+                          {"MALLOC_MMAP_THRESHOLD_": "131072"},
+                          {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}):
+            code, text = self.run_any([self.hello, "--info"], **variables)
+            self.assertEqual(code, 0, text)
+            self.assertIn("malloc: freed memory goes back to the system, as the environment or "
+                          "the program says\n", text)
+        code, text = self.run_any([self.hello, "--info"])
+        self.assertIn(kept, text)
+        code, text = self.run_any([self.hello, "--sim", "--info"])
+        self.assertNotIn("malloc", text)
+
     def test_without_a_launcher_no_mpi_is_loaded(self):
         strace = ["strace", "-f", "-e", "trace=openat"]
         text = self.ranks_say_hello(2, self.run_any([*strace, self.hello], SHOAL_RANKS="2"))
