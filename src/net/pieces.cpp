@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace shoal::net {
@@ -25,6 +26,41 @@ std::span<std::byte> make_place(Piece& piece, std::size_t size_bytes) {
   const std::span<std::byte> place(piece.owned.get() + before, size_bytes);
   piece.bytes = place;
   return place;
+}
+
+struct alignas(kMessageAlign) JoinedValues::Block {
+  Block* before;  // the memory is behind it
+};
+
+JoinedValues::~JoinedValues() {
+  for (Block* block = last_.load(std::memory_order_acquire); block != nullptr;) {
+    ::operator delete(std::exchange(block, block->before));
+  }
+}
+
+std::byte* JoinedValues::add(std::size_t size_bytes) {
+  auto* const block =
+      new (::operator new(sizeof(Block) + size_bytes)) Block{last_.load(std::memory_order_relaxed)};
+  while (!last_.compare_exchange_weak(block->before, block, std::memory_order_release,
+                                      std::memory_order_relaxed)) {
+  }
+  return reinterpret_cast<std::byte*>(block + 1);
+}
+
+std::shared_ptr<Pieces> Pieces::part(std::uint64_t begin, std::size_t size_bytes) const {
+  auto part = std::make_shared<Pieces>();
+  part->size_bytes = size_bytes;
+  part->whole = shared_from_this();
+  for (const Piece& piece : list) {
+    const std::uint64_t from = std::max(piece.begin, begin);
+    const std::uint64_t to = std::min(piece.begin + piece.bytes.size(), begin + size_bytes);
+    if (from >= to) continue;
+    Piece& taken = part->list.emplace_back();
+    taken.begin = from - begin;
+    taken.bytes = piece.bytes.subspan(from - piece.begin, to - from);
+    taken.is_block = piece.is_block && taken.bytes.size() == piece.bytes.size();
+  }
+  return part;
 }
 
 std::shared_ptr<Pieces> Pieces::copy() const {

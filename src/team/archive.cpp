@@ -34,8 +34,7 @@ const std::byte* ReadArchive::take_beyond(std::size_t size_bytes, std::size_t al
   }
   // A value that the sender wrote as several.
   std::byte* const joined =
-      pieces_->joined.emplace_back(net::make_bytes(size_bytes + wire::max_alignment)).get() +
-      begin % wire::max_alignment;
+      pieces_->joined.add(size_bytes + wire::max_alignment) + begin % wire::max_alignment;
   for (position_ = begin; position_ < begin + size_bytes;) {
     if (position_ == size_) enter(index_ + 1);
     const std::size_t some = std::min(size_, begin + size_bytes) - position_;
@@ -43,6 +42,17 @@ const std::byte* ReadArchive::take_beyond(std::size_t size_bytes, std::size_t al
     position_ += some;
   }
   return joined;
+}
+
+std::shared_ptr<net::Pieces> ReadArchive::take_pieces(std::size_t size_bytes) {
+  const std::size_t begin = wire::align_up(position_, wire::max_alignment);
+  if (begin > total_ || size_bytes > total_ - begin) {
+    wire::throw_short_message(position_, size_bytes, remaining());
+  }
+  if (pieces_ == nullptr) return nullptr;
+  position_ = begin + size_bytes;
+  while (position_ > size_) enter(index_ + 1);
+  return pieces_->part(begin, size_bytes);
 }
 
 std::byte* ReadArchive::adopt_block(std::size_t size_bytes, std::size_t alignment) {
@@ -79,7 +89,9 @@ void PieceArchive::put(const void* data, std::size_t size_bytes, std::size_t ali
   piece.begin = begin;
   piece.is_block = true;
   piece.bytes = {static_cast<const std::byte*>(data), size_bytes};
-  if (copies_ > 0) std::memcpy(net::make_place(piece, size_bytes).data(), data, size_bytes);
+  if (!outlives(piece.bytes)) {
+    std::memcpy(net::make_place(piece, size_bytes).data(), data, size_bytes);
+  }
   position_ += size_bytes;
 }
 

@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -88,6 +92,82 @@ TEST(Pieces, ValueThatWasWrittenInParts_IsJoined) {
   TwoBlocks parts{{all.begin(), all.begin() + 6000}, {all.begin() + 6000, all.end()}};
   const auto pieces = make_pieces(TypeList<TwoBlocks>{}, std::move(parts))->copy();
   EXPECT_EQ(std::get<0>(decode_pieces<OneBlock>(*pieces, true)).all, all);
+}
+
+struct Mesh {
+  std::string name;
+  Vector values;
+  std::array<std::int64_t, 3000> table{};
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, values, table);
+  }
+};
+struct Meshes {
+  std::vector<Mesh> all;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar& all;
+  }
+};
+/// Writes a vector that is gone when serialize() returns, in a member and on its own.
+struct Packed {
+  Vector values;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    Vector doubled = values;
+    Mesh mesh{"packed", values};
+    for (double& value : doubled) value *= 2;
+    ar(doubled, mesh);
+    if constexpr (Archive::is_loading) values = mesh.values;
+    std::ranges::fill(doubled, 0.0);
+    std::ranges::fill(mesh.values, 0.0);
+  }
+};
+
+std::vector<const void*> blocks_of(const Pieces& pieces) {
+  std::vector<const void*> blocks;
+  for (const auto& piece : pieces.list) {
+    if (piece.is_block) blocks.push_back(piece.bytes.data());
+  }
+  return blocks;
+}
+
+TEST(Pieces, OfMembersOfAMovedValueWithSerialize_AreTheirMemory) {
+  Meshes meshes{{Mesh{"first", numbers(3000)}, Mesh{"second", numbers(4000)}}};
+  std::vector<const void*> data;
+  for (const Mesh& mesh : meshes.all) {
+    data.push_back(mesh.values.data());
+    data.push_back(mesh.table.data());
+  }
+  const auto sent = make_pieces(TypeList<Meshes>{}, std::move(meshes));
+  EXPECT_EQ(blocks_of(*sent), data);
+  const auto received = sent->copy();
+  const std::vector<const void*> arrived = blocks_of(*received);
+  const auto [again] = decode_pieces<Meshes>(*received, true);
+  ASSERT_EQ(again.all.size(), 2U);
+  EXPECT_EQ(again.all[1].name, "second");
+  EXPECT_EQ(again.all[1].values, numbers(4000));
+  EXPECT_EQ(again.all[1].values.data(), arrived[2]);
+}
+
+TEST(Pieces, OfValuesThatSerializeMakes_AreCopies) {
+  const auto sent = make_pieces(TypeList<Packed>{}, Packed{numbers(3000)});
+  const auto [again] = decode_pieces<Packed>(*sent, false);
+  EXPECT_EQ(again.values, numbers(3000));
+}
+
+TEST(Pieces, PartOfThem_IsAnEncodingOfItsOwn) {
+  const auto whole = make_pieces(TypeList<std::array<char, 32>, std::string, Vector, Vector>{},
+                                 std::array<char, 32>{}, "text", numbers(3000), numbers(4000));
+  constexpr std::size_t kBegin = 32;
+  std::shared_ptr<Pieces> part = whole->copy()->part(kBegin, whole->size_bytes - kBegin);
+  const auto [text, first, second] = decode_pieces<std::string, Vector, Vector>(*part, false);
+  EXPECT_EQ(text, "text");
+  EXPECT_EQ(first, numbers(3000));
+  EXPECT_EQ(second, numbers(4000));
+  part = part->part(0, part->size_bytes - 8);
+  EXPECT_THROW((decode_pieces<std::string, Vector, Vector>(*part, false)), shoal::DecodeError);
 }
 
 TEST(Pieces, ThatAreTooShortOrTooLong_AreErrors) {

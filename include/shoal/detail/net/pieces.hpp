@@ -3,6 +3,7 @@
 
 #include <shoal/detail/net/object_message.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,8 +39,23 @@ struct Piece {
   [[nodiscard]] bool is_apart() const { return bytes.size() >= kPieceBytes; }
 };
 
+/// Memory of values that were read across pieces.
+class JoinedValues {
+ public:
+  JoinedValues() = default;
+  JoinedValues(const JoinedValues&) = delete;
+  JoinedValues& operator=(const JoinedValues&) = delete;
+  ~JoinedValues();
+  /// Returns memory that starts at a multiple of kMessageAlign. **Caller**: any thread.
+  [[nodiscard]] std::byte* add(std::size_t size_bytes);
+
+ private:
+  struct Block;
+  std::atomic<Block*> last_{nullptr};  // release in add(): its memory is there
+};
+
 /// The encoding of one message.
-class Pieces {
+class Pieces : public std::enable_shared_from_this<Pieces> {
  public:
   Pieces() = default;
   Pieces(const Pieces&) = delete;
@@ -47,6 +63,9 @@ class Pieces {
 
   /// A copy, as it arrives elsewhere.
   [[nodiscard]] std::shared_ptr<Pieces> copy() const;
+  /// A part of the encoding as one of its own, which keeps this one. `begin` is a multiple of
+  /// kMessageAlign.
+  [[nodiscard]] std::shared_ptr<Pieces> part(std::uint64_t begin, std::size_t size_bytes) const;
   [[nodiscard]] std::uint64_t computed_checksum() const;
   void add_checksum() {
     checked = 1;
@@ -61,7 +80,8 @@ class Pieces {
   std::uint64_t checksum = 0;
   Bytes body;                             // memory of pieces that own none
   std::unique_ptr<ObjectMessage> source;  // owns the memory of others, on the sender
-  std::vector<Bytes> joined;              // values that were read across pieces
+  std::shared_ptr<const Pieces> whole{};  // which this is a part of
+  JoinedValues joined;                    // several readers may add to it
 };
 
 /// Gives a piece memory of its own, to receive `size_bytes` in, and returns it.

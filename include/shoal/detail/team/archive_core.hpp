@@ -14,6 +14,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace shoal {
@@ -143,6 +146,12 @@ class CanonicalArchive : public Saver<CanonicalArchive> {
 /// Saves encodings of elements in the order of their bytes.
 void save_sorted(CanonicalArchive& ar, std::vector<std::vector<std::byte>> elements);
 
+/// The bytes of an object, without those that it owns elsewhere.
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::byte*>(std::addressof(value)), sizeof value};
+}
+
 /// Counts the bytes of an encoding that are not in blocks of their own; see PieceArchive.
 class PieceSizes : public Saver<PieceSizes> {
  public:
@@ -167,16 +176,14 @@ class PieceSizes : public Saver<PieceSizes> {
 };
 
 /// Writes values as WriteArchive, but leaves large blocks where they are: the encoding refers to
-/// the memory of the values. What the program's serialize() functions write is copied, since it may
-/// be gone when they return.
+/// the memory of the values. What a serialize() of the program writes is referred to if it is in
+/// the value itself or in a member of the value, a vector say; else it is copied, since it may be
+/// gone when that function returns.
 class PieceArchive : public Saver<PieceArchive> {
  public:
   /// `sizes`: of the same values. `borrows`: the values outlive `pieces`; else all is copied.
   PieceArchive(net::Pieces& pieces, const PieceSizes& sizes, bool borrows)
-      : pieces_(pieces),
-        size_(sizes.position()),
-        body_bytes_(sizes.body_bytes()),
-        copies_(borrows ? 0 : 1) {
+      : pieces_(pieces), size_(sizes.position()), body_bytes_(sizes.body_bytes()), lives_(borrows) {
     pieces_.body = net::make_bytes(body_bytes_);
     pieces_.size_bytes = size_;
   }
@@ -186,26 +193,56 @@ class PieceArchive : public Saver<PieceArchive> {
   /// Throws CheckError unless everything was written.
   void finish();
 
-  /// While code of the program writes.
-  class Program {
+  /// While the program's code writes a value of `bytes`.
+  class ByProgram {
    public:
-    explicit Program(PieceArchive& archive) : archive_(archive) { ++archive_.copies_; }
-    ~Program() { --archive_.copies_; }
-    Program(const Program&) = delete;
-    Program& operator=(const Program&) = delete;
+    ByProgram(PieceArchive& archive, std::span<const std::byte> bytes)
+        : archive_(archive),
+          lived_(std::exchange(archive.lives_, false)),
+          around_(std::exchange(archive.around_, lived_ ? bytes : std::span<const std::byte>())) {}
+    ~ByProgram() {
+      archive_.lives_ = lived_;
+      archive_.around_ = around_;
+    }
+    ByProgram(const ByProgram&) = delete;
+    ByProgram& operator=(const ByProgram&) = delete;
 
    private:
     PieceArchive& archive_;
+    const bool lived_;
+    const std::span<const std::byte> around_;
+  };
+  /// While an object of `bytes` is written, which may be a member of the program's value.
+  class Object {
+   public:
+    Object(PieceArchive& archive, std::span<const std::byte> bytes)
+        : archive_(archive), lived_(archive.lives_) {
+      archive_.lives_ = archive_.outlives(bytes);
+    }
+    ~Object() { archive_.lives_ = lived_; }
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+
+   private:
+    PieceArchive& archive_;
+    const bool lived_;
   };
 
  private:
+  /// Whether these bytes outlive the pieces.
+  [[nodiscard]] bool outlives(std::span<const std::byte> bytes) const {
+    // std::less orders pointers into different objects, too.
+    return lives_ || (!std::less<>()(bytes.data(), around_.data()) &&
+                      !std::less<>()(around_.data() + around_.size(), bytes.data() + bytes.size()));
+  }
   std::byte* body(std::size_t size_bytes);
   void close_body();
 
   net::Pieces& pieces_;
   const std::size_t size_;
   const std::size_t body_bytes_;
-  int copies_;
+  bool lives_;                         // what is written now outlives the pieces
+  std::span<const std::byte> around_;  // likewise, while serialize() of the program writes it
   std::size_t position_ = 0;
   std::size_t blocks_ = 0;
   std::size_t used_ = 0;         // of the body
@@ -306,6 +343,10 @@ class ReadArchive {
     return is_owner_ ? adopt_block(size_bytes, alignment) : nullptr;
   }
 
+  /// The next `size_bytes` bytes, at a multiple of max_alignment, as an encoding of their own;
+  /// nullptr, and nothing is read, if this is not one in pieces.
+  [[nodiscard]] std::shared_ptr<net::Pieces> take_pieces(std::size_t size_bytes);
+
   /// Throws DecodeError unless every byte was read.
   void finish() const {
     if (position_ != total_) [[unlikely]]
@@ -360,7 +401,7 @@ struct Codec {
 
  private:
   static void save_by_program(PieceArchive& ar, const T& value) {
-    const PieceArchive::Program program(ar);
+    const PieceArchive::ByProgram program(ar, bytes_of(value));
     call(ar, const_cast<T&>(value));
   }
 };
@@ -368,10 +409,18 @@ struct Codec {
 template <class T>
 concept LoadsInPlace = requires(ReadArchive& ar, T& value) { Codec<T>::load_into(ar, value); };
 
+template <class T>
+void save_object(PieceArchive& ar, const T& value) {
+  const PieceArchive::Object object(ar, bytes_of(value));
+  Codec<T>::save(ar, value);
+}
+
 template <class Archive, class T>
 constexpr void save(Archive& ar, const T& value) {
   if constexpr (is_raw_v<T>) {
     ar.raw(value);
+  } else if constexpr (std::is_same_v<Archive, PieceArchive>) {
+    save_object(ar, value);
   } else {
     Codec<T>::save(ar, value);
   }
