@@ -377,9 +377,8 @@ class TaskGraph final : private term::Unsatisfied {
   /// Brings an input of task k, and fulfills one of its dependencies, on its rank: `slot` counts
   /// the parameters of the function behind the key, from 0; the type of `value` is that of the
   /// parameter. Within a process a value that may be moved is moved, and an Immutable is shared.
-  /// Between processes a large std::vector of elements that are copied byte by byte, or an
-  /// Immutable of one, travels from its memory into that of the receiver's value; one that may not
-  /// be moved is copied before.
+  /// Between processes it travels as an argument of an active message, from 16 KiB on without a
+  /// copy if it may be moved or is an Immutable.
   ///
   /// **Caller** and **Blocks**: as ActiveMessage::send(). **Errors**: CheckError for a slot that
   /// there is not, another type, and an input that the task has already.
@@ -450,27 +449,20 @@ class TaskGraph final : private term::Unsatisfied {
     std::vector<K> here;
     std::vector<K> there;
     std::vector<Rank> ranks;
-    std::vector<Rank> far;  // that get a large value
     for (const auto& key : keys) {
       const K& k = as_key(key);
       const Rank rank(rank_here(k));
       (rank == scope_.rank() ? here : there).push_back(k);
       if (rank == scope_.rank()) continue;
-      std::vector<Rank>& list = to.large.takes(value, rank) ? far : ranks;
       bool is_new = true;
-      for (const Rank& known : list) is_new = is_new && known != rank;
-      if (is_new) list.push_back(rank);
+      for (const Rank& known : ranks) is_new = is_new && known != rank;
+      if (is_new) ranks.push_back(rank);
     }
-    const auto shared = far.empty() ? nullptr : std::make_shared<const T>(std::forward<V>(value));
-    const T& from = shared == nullptr ? value : *shared;
-    if (shared != nullptr) to.large.send(far, there, shared);
-    if (ranks.size() == 1) to.several.send(ranks.front(), there, from);
-    if (ranks.size() > 1) {
-      to.several.multicast({ranks, graph::tree_of_inputs(ranks.size())}, there, from);
-    }
+    const T& kept = value;
+    if (!ranks.empty() && here.empty()) send_away(to, ranks, there, std::forward<V>(value));
+    if (!ranks.empty() && !here.empty()) send_away(to, ranks, there, kept);
     for (std::size_t i = 0; i < here.size(); ++i) {
-      const bool may_move = i + 1 == here.size() && shared == nullptr;
-      to.put(here[i], may_move ? T(std::forward<V>(value)) : T(from));
+      to.put(here[i], i + 1 == here.size() ? T(std::forward<V>(value)) : T(kept));
     }
   }
 
@@ -486,6 +478,17 @@ class TaskGraph final : private term::Unsatisfied {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  /// Brings an input to tasks of other ranks.
+  template <class Slot, class V>
+  static void send_away(const Slot& to, const std::vector<Rank>& ranks, const std::vector<K>& keys,
+                        V&& value) {
+    if (ranks.size() == 1) {
+      to.several.send(ranks.front(), keys, std::forward<V>(value));
+    } else {
+      to.several.multicast({ranks, graph::tree_of_inputs(ranks.size())}, keys,
+                           std::forward<V>(value));
+    }
+  }
   /// Returns the key, or a number as a key.
   template <class N>
   [[nodiscard]] decltype(auto) as_key(const N& k) const {

@@ -107,11 +107,6 @@ void refuse_reset(const std::string& graph, const std::vector<std::string>& wait
 
 // --- inputs
 
-bool is_in_process(const messaging::Channel& channel, Rank member) {
-  const Rank rank = channel.to_world(member);
-  return channel.messenger().fabric().layout().is_local(rank);
-}
-
 // While all ranks send and compute, each step of a tree waits for busy ranks: the sender serves a
 // few recipients best, and a wide tree many (docs/design/predictions.md).
 MulticastTree tree_of_inputs(std::size_t ranks) {

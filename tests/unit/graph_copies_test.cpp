@@ -92,10 +92,11 @@ TEST_F(GraphCopies, OfAValueThatMoves_AreNotMade) {
   EXPECT_LT(values_in_memory<Values>(kProcesses, send), 2.5);  // the sender's and the receiver's
 }
 
-TEST_F(GraphCopies, OfAValueWithAnAllocator_AreNotMade) {
+// Received memory cannot become the vector's: its allocator gives it other memory.
+TEST_F(GraphCopies, OfAValueWithAnAllocator_AreTheTasksOnes) {
   const auto send = [](TaskGraph<int>& graph) { graph.send(1, 0, OwnValues(kCount, 1.5)); };
   EXPECT_LT(values_in_memory<OwnValues>(kOneProcess, send), 1.5);
-  EXPECT_LT(values_in_memory<OwnValues>(kProcesses, send), 2.5);
+  EXPECT_LT(values_in_memory<OwnValues>(kProcesses, send), 3.5);
 }
 
 TEST_F(GraphCopies, OfAValueThatStays_AreTheTasksOnes) {

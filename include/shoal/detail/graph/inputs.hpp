@@ -3,12 +3,12 @@
 
 #include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/type_name.hpp>
-#include <shoal/detail/graph/large_input.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/gathered.hpp>
 #include <shoal/key.hpp>
 #include <shoal/message.hpp>
+#include <shoal/recipients.hpp>
 
 #include <array>
 #include <cstddef>
@@ -25,6 +25,9 @@
 #include <vector>
 
 namespace shoal::graph {
+
+/// Tree along which an input travels to so many ranks.
+[[nodiscard]] MulticastTree tree_of_inputs(std::size_t ranks);
 
 [[noreturn]] void refuse_slot(const std::string& graph, int slot, int count);
 [[noreturn]] void refuse_input_type(const std::string& graph, int slot, const std::string& given,
@@ -128,21 +131,17 @@ struct Slot {
        PutOne put_one, PutSeveral put_several)
       : put(put_one),
         one(channel, put_one, messaging::model_options(name), place),
-        several(channel, put_several, messaging::model_options(name), place),
-        large(channel, name, place, put_several) {}
+        several(channel, put_several, messaging::model_options(name), place) {}
 
   void add_handlers(std::vector<std::uint32_t>& numbers) const {
     numbers.push_back(one.number());
     numbers.push_back(several.number());
-    large.add_handlers(numbers);
   }
   /// Brings a value to a task of this rank (`here`) or of another one.
   template <class T>
   void send(const K& key, Rank rank, Rank here, T&& value) const {
     if (rank == here) {
       put(key, V(std::forward<T>(value)));
-    } else if (large.takes(value, rank)) {
-      large.send({rank}, {key}, std::make_shared<const V>(std::forward<T>(value)));
     } else {
       one.send(rank, key, std::forward<T>(value));
     }
@@ -153,7 +152,6 @@ struct Slot {
   bool takes_many = false;                    // a Gathered
   ActiveMessage<K, V> one;
   ActiveMessage<std::vector<K>, V> several;  // and for other ranks, if it is a multicast
-  LargeInput<K, V> large;                    // the same
 };
 
 /// Inputs that have arrived for tasks that have not run.
