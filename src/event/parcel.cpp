@@ -2,6 +2,26 @@
 
 namespace shoal::wire {
 
+namespace {
+
+void load_payload(ReadArchive& ar, event::Content& content) {
+  const std::size_t size_bytes = ar.count(1);
+  if (size_bytes >= net::kPieceBytes) {
+    content.pieces = ar.take_pieces(size_bytes);
+    if (content.pieces != nullptr) {
+      if (content.type != EventType::raw) return;
+      content.raw.bytes = {ReadArchive(*content.pieces, false).take(size_bytes, 1), size_bytes};
+      return;
+    }
+    static_cast<void>(ar.take(0, max_alignment));
+  }
+  const auto view = ar.view<std::byte>(size_bytes);
+  content.bytes.assign(view.begin(), view.end());
+  content.raw.bytes = content.bytes;
+}
+
+}  // namespace
+
 event::Parcel Codec<event::Parcel>::load(ReadArchive& ar) {
   event::Parcel parcel;
   const auto content = std::make_shared<event::Content>();
@@ -11,9 +31,9 @@ event::Parcel Codec<event::Parcel>::load(ReadArchive& ar) {
   constexpr auto kTypes = static_cast<std::size_t>(EventType::address);  // addresses do not travel
   content->type = static_cast<EventType>(load_index(ar, kTypes, "type of an event"));
   ar(content->source, content->signature, content->raw.type, content->raw.count, content->trace_id);
-  ar(parcel.before, content->name, content->type_store, content->bytes);
+  ar(parcel.before, content->name, content->type_store);
+  load_payload(ar, *content);
   content->type_text = content->type_store;
-  content->raw.bytes = content->bytes;
   parcel.content = content;
   return parcel;
 }

@@ -45,7 +45,18 @@ struct Codec<event::Parcel> {
     ar(parcel.before);
     save_argument(ar, std::string_view(content.name));
     save_argument(ar, content.type_text);
-    ar(content.bytes);
+    save_payload(ar, content);
+  }
+  // The bytes of a large payload are aligned as an encoding of their own.
+  template <class Archive>
+  static void save_payload(Archive& ar, const event::Content& content) {
+    const net::Pieces* const pieces = content.pieces.get();
+    const std::size_t size_bytes = pieces != nullptr ? pieces->size_bytes : content.bytes.size();
+    ar.count(size_bytes);
+    if (size_bytes >= net::kPieceBytes) ar.put(nullptr, 0, max_alignment);
+    ar.put(content.bytes.data(), content.bytes.size(), 1);
+    if (pieces == nullptr) return;
+    for (const net::Piece& piece : pieces->list) ar.put(piece.bytes.data(), piece.bytes.size(), 1);
   }
   static event::Parcel load(ReadArchive& ar);
 };

@@ -6,16 +6,20 @@
 #include "event/report.hpp"
 
 #include <shoal/error.hpp>
+#include <shoal/event.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace event_parcel_test {
@@ -77,6 +81,57 @@ TEST(EventParcel, ThatIsDecoded_IsTheOneThatWasEncoded) {
   EXPECT_EQ(content.raw.type, 42);
   EXPECT_EQ(content.raw.count, 3U);
   EXPECT_EQ(content.raw.bytes.data(), content.bytes.data());
+}
+
+const std::byte* large_block(const shoal::net::Pieces& pieces) {
+  for (const auto& piece : pieces.list) {
+    if (piece.is_block) return piece.bytes.data();
+  }
+  return nullptr;
+}
+
+TEST(EventParcel, WithALargeValue_IsNotCopied) {
+  using Vector = std::vector<double>;
+  Vector numbers(5000);
+  std::iota(numbers.begin(), numbers.end(), 1.0);
+  const Vector expected = numbers;
+  const auto* const data = reinterpret_cast<const std::byte*>(numbers.data());
+  Parcel parcel = some_parcel();
+  const auto content = std::make_shared<Content>(*parcel.content);
+  content->type = EventType::value;
+  content->bytes.clear();
+  content->signature = shoal::type_signature<Vector>();
+  shoal::event::keep_value<Vector>(*content, std::move(numbers));
+  parcel.content = content;
+  EXPECT_EQ(large_block(*content->pieces), data);
+  const auto sent = shoal::messaging::make_pieces(shoal::TypeList<Parcel>{}, parcel);
+  EXPECT_EQ(large_block(*sent), data);
+
+  const auto received = sent->copy();
+  const auto [arrived] = shoal::decode_pieces<Parcel>(*received, true);
+  ASSERT_NE(arrived.content->pieces, nullptr);
+  EXPECT_EQ(large_block(*arrived.content->pieces), large_block(*received));
+  EXPECT_EQ(arrived.content->name, parcel.content->name);
+  const shoal::Event event(arrived.content);
+  EXPECT_EQ(event.get<Vector>(), expected);
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(event.view<double>().data()),
+            large_block(*received));
+  // In one piece, as it lies in a packet.
+  const auto [plain] = shoal::decode<Parcel>(encoded(parcel));
+  EXPECT_EQ(shoal::Event(plain.content).get<Vector>(), expected);
+}
+
+TEST(EventParcel, WithManyRawBytes_ArrivesWhole) {
+  Parcel parcel = some_parcel();
+  const auto content = std::make_shared<Content>(*parcel.content);
+  content->bytes.assign(40'000, std::byte{7});
+  content->raw.bytes = content->bytes;
+  parcel.content = content;
+  const auto received = shoal::messaging::make_pieces(shoal::TypeList<Parcel>{}, parcel)->copy();
+  const auto [arrived] = shoal::decode_pieces<Parcel>(*received, true);
+  EXPECT_TRUE(std::ranges::equal(arrived.content->raw.bytes, content->bytes));
+  const auto [plain] = shoal::decode<Parcel>(encoded(parcel));
+  EXPECT_TRUE(std::ranges::equal(plain.content->raw.bytes, content->bytes));
 }
 
 TEST(EventParcel, WithAnImpossibleByte_IsRefusedOrDiffers) {

@@ -9,13 +9,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace event_values_test {
@@ -48,6 +51,38 @@ struct Shape {
   }
   bool operator==(const Shape&) const = default;
 };
+
+// Encodings in pieces are read by several tasks of the ranks of a process.
+TEST(EventValues, OfManyBytes_ArriveAsTheyWereFired) {
+  expect_two_ranks_run([](World& world) {
+    Events events(world);
+    using Pair = std::pair<std::vector<double>, std::vector<Point>>;
+    const Pair pair{std::vector<double>(5000, 2.5), std::vector<Point>(4000, Point{1, 2.0})};
+    const Shape shape{"large", std::vector<Point>(6000, Point{3, 4.0})};
+    const std::vector<std::byte> bytes(50'000, std::byte{9});
+    int ran = 0;
+    for (int i = 0; i < 2; ++i) {
+      events.submit({{Rank(0), "pair"}, {Rank(0), "shape"}, {Rank(0), "text"}, {Rank(0), "raw"}},
+                    [&](EventList& list) {
+                      EXPECT_EQ(list[0].get<Pair>(), pair);
+                      EXPECT_EQ(list[1].get<Shape>(), shape);
+                      EXPECT_EQ(list[2].get<std::string_view>(), std::string(30'000, 't'));
+                      EXPECT_TRUE(std::ranges::equal(list[3].raw()->bytes, bytes));
+                      ++ran;
+                    });
+    }
+    if (world.rank() == 0) {
+      for (int i = 0; i < 2; ++i) {
+        events.fire(shoal::all, "pair", Pair(pair));
+        events.fire(shoal::all, "shape", shape);
+        events.fire(shoal::all, "text", std::string(30'000, 't'));
+        events.fire_raw(shoal::all, "raw", {1, bytes.size(), bytes});
+      }
+    }
+    world.wait();
+    EXPECT_EQ(ran, 2);
+  });
+}
 
 TEST(EventValues, OfEveryKind_ArriveAsTheyWereFired) {
   expect_two_ranks_run([](World& world) {

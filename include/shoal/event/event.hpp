@@ -87,6 +87,7 @@ struct Content {
   std::string_view type_text;   // its type for people; of the program's own text or in type_store
   std::string type_store{};
   std::vector<std::byte> bytes{};  // value, raw; begins at a multiple of 16, as decode() needs
+  std::shared_ptr<net::Pieces> pieces{};  // of many bytes, in their place
   RawPayload raw{};
   void* address = nullptr;
   std::uint64_t trace_id = 0;  // 0: it was fired while no events were recorded
@@ -148,6 +149,7 @@ class Event {
   template <class T>
   [[nodiscard]] T get() const& {
     event::check_type(*content_, event::asked_for<wire::Owner<T>>(EventType::value));
+    if (content_->pieces != nullptr) return std::get<0>(decode_pieces<T>(*content_->pieces, false));
     return std::get<0>(decode<T>(content_->bytes));
   }
 

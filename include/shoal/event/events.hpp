@@ -5,6 +5,7 @@
 #include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/team/core.hpp>
+#include <shoal/detail/team/send.hpp>
 #include <shoal/event/event.hpp>
 
 #include <cstddef>
@@ -65,6 +66,36 @@ class FunctionBody final : public TaskBody {
  private:
   F function_;
 };
+
+/// Type that a value of many bytes is encoded as: a view does not change its elements.
+template <class T>
+struct KeptAs {
+  using type = T;
+};
+template <class T, std::size_t Extent>
+struct KeptAs<std::span<T, Extent>> {
+  using type = std::span<const T, Extent>;
+};
+
+/// Keeps the value of an event, encoded as a T. A large one that is moved or Immutable is not
+/// copied.
+template <class T, class Arg>
+void keep_value(Content& content, Arg&& value) {
+  using Kept = typename KeptAs<T>::type;
+  const auto keep = [&](const T& sent) {
+    const std::size_t size_bytes = encoded_size<T>(sent);
+    if constexpr (!wire::is_view_v<T> ||
+                  std::is_constructible_v<Kept, const messaging::Storage<Kept>&>) {
+      if (size_bytes >= net::kPieceBytes) {
+        content.pieces = messaging::make_pieces(TypeList<Kept>{}, std::forward<Arg>(value));
+        return;
+      }
+    }
+    content.bytes.resize(size_bytes);
+    encode<T>(std::span(content.bytes), sent);
+  };
+  keep(messaging::as_wire<T>(value));
+}
 
 }  // namespace event
 
@@ -127,6 +158,14 @@ class Events {
   template <class T>
   void fire(EventPeer target, std::string_view name, const T& value) {
     fire_value<event::Fired<T>>(target, name, value, false);
+  }
+  /// Fires an event with a value that may be moved: one of 16 KiB or more is not copied before it
+  /// travels, and a view of it on a rank of this process is the value itself. **Blocks**,
+  /// **Errors**, **Cost**: as fire() without a value.
+  template <class T>
+    requires(!std::is_reference_v<T> && !std::is_const_v<T>)
+  void fire(EventPeer target, std::string_view name, T&& value) {
+    fire_value<event::Fired<T>>(target, name, std::move(value), false);
   }
 
   /// Fires a persistent event without a value: as soon as a task has got it, it is there again on
@@ -247,16 +286,16 @@ class Events {
 
   static Draft draft_of(std::string_view name);
   static Draft raw_draft(std::string_view name, const RawPayload& payload);
-  template <class T>
-  static Draft draft_of(std::string_view name, const T& value) {
+  template <class T, class Arg>
+  static Draft draft_of(std::string_view name, Arg&& value) {
     Draft content = draft(name, false, event::asked_for<wire::Owner<T>>(EventType::value));
-    content->bytes = encoded<T>(value);
+    event::keep_value<T>(*content, std::forward<Arg>(value));
     return content;
   }
 
-  template <class T>
-  void fire_value(EventPeer target, std::string_view name, const T& value, bool persistent) {
-    const Draft content = draft_of<T>(name, value);
+  template <class T, class Arg>
+  void fire_value(EventPeer target, std::string_view name, Arg&& value, bool persistent) {
+    const Draft content = draft_of<T>(name, std::forward<Arg>(value));
     content->persistent = persistent;
     fire_draft(target, content);
   }
