@@ -160,7 +160,10 @@ bool MpiEngine::round(DirectArrivals* direct) {
   bool worked = send();
   if (!is_first_.load(std::memory_order_relaxed)) is_first_.store(true, std::memory_order_relaxed);
   if (transfers_.advance()) worked = true;
-  if (inbox_.receive(direct)) worked = true;
+  if (inbox_.receive(direct)) {
+    worked = true;
+    static_cast<void>(transfers_.advance());  // of what was announced, whose sender waits
+  }
   if (worked && outbox_.send_ready()) worked = true;  // for which these two have made room
   if (worked) last_work_ns_ = now_ns;
   look_at_streams(now_ns);
