@@ -90,19 +90,35 @@ void add_ranks(Lines& out, const Analysis& analysis) {
 
 }  // namespace
 
+namespace {
+
+/// What the first process says of the run; "": nothing.
+std::string identity_text(const Input& input, const char* key) {
+  const auto processes = input.identity().find("processes");
+  if (processes == input.identity().end() || processes->empty()) return "";
+  const auto found = processes->front().find(key);
+  if (found == processes->front().end() || !found->is_string()) return "";
+  return found->get<std::string>();
+}
+
+}  // namespace
+
 std::string title_of(const Input& input) {
   const auto processes = input.identity().find("processes");
   if (processes == input.identity().end() || processes->empty()) return "a run";
-  const Json& first = processes->front();
-  const auto text = [&first](const char* key) {
-    const auto found = first.find(key);
-    return found != first.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
+  const auto text = [&input](const char* key) { return identity_text(input, key); };
   std::string title = text("program").empty() ? "a run" : text("program");
   if (!text("arguments").empty()) title += fmt::format(" {}", text("arguments"));
   title += fmt::format(" on {} rank{}", input.rank_count(), input.rank_count() == 1 ? "" : "s");
   if (!text("commit").empty()) title += fmt::format(" ({:.12})", text("commit"));
   return title;
+}
+
+std::string not_modelled_text(const Input& input) {
+  if (identity_text(input, "simulated") != "yes") return "";
+  return "a simulated run: virtual time contains what compute() and set_cost() declare, steps of "
+         "workers, and messages. Not modelled: more workers than processors, masks of processors, "
+         "other programs, the cost of making tasks; without --sim-memory, memory traffic";
 }
 
 std::string partial_text(const std::vector<std::string>& gaps) {
@@ -134,6 +150,9 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
           model.input().tracks().size(), model.events, tasks, traffic, busy);
   out.add("critical path: {}", path_text(analysis));
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
+  if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
+    out.add("{}", text);
+  }
   add_names(out, analysis);
   if (model.has(Category::task)) add_ranks(out, analysis);
   if (!analysis.hints.empty()) out.add("");
@@ -153,6 +172,9 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
               {"critical_path", path_text(analysis)},
               {"idle", idle_lines(analysis)}};
   if (const auto gaps = model.gaps(); !gaps.empty()) all["partial"] = gaps;
+  if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
+    all["not_modelled"] = text;
+  }
   for (const NameStatistics& name : analysis.names) {
     all["names"].push_back({{"name", name.name},
                             {"count", name.count},
@@ -231,6 +253,11 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   out.add("B: {}: {}", b.input().path(), title_of(b.input()));
   const auto before = static_cast<double>(of_a.duration);
   const auto after = static_cast<double>(of_b.duration);
+  const std::string not_in_a = not_modelled_text(a.input());
+  const std::string not_in_b = not_modelled_text(b.input());
+  if (not_in_a.empty() != not_in_b.empty()) {
+    out.add("{}: {}", not_in_b.empty() ? "A" : "B", not_in_a + not_in_b);
+  }
   out.add("duration: {} and {} ({})", time_text(before), time_text(after), change(before, after));
   out.add("workers busy: {} and {} of the time", share_text(utilization_of(of_a), 1),
           share_text(utilization_of(of_b), 1));

@@ -31,6 +31,9 @@ struct CheckResult {
 /// memory for the messages in flight.
 [[nodiscard]] CheckResult check(Input& input, std::optional<std::uint64_t> tolerance_ns);
 
+/// Causes of time that a simulated run does not contain; "" for a real one.
+[[nodiscard]] std::string not_modelled_text(const Input& input);
+
 /// "cholesky --n 4096 on 4 ranks (build 1234)": of what the trace knows of its run.
 [[nodiscard]] std::string title_of(const Input& input);
 

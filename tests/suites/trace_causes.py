@@ -1,6 +1,7 @@
 """Programs with a planted cause of slowness, their opposites, and healthy programs: shoal-trace
 names the cause, and nothing else. Simulated over seeds, where virtual time contains the cause, and
-on real threads."""
+on real threads: the verdict on a simulated run is that on the real one. Where virtual time does not
+contain it, the simulated run has no verdict and says so."""
 
 import json
 import os
@@ -32,20 +33,18 @@ CAUSES = {
     "priority": ("missing-priority", FOUR_RANKS),
     "flow_priority": ("missing-priority", ONE_RANK),
     "receiver": ("busy-receiver", SINGLE),
+    "short": ("short-tasks", ("--ranks", 1, "--workers", 2)),
 }
 # The opposite of a cause may be one that has a name, too.
 OPPOSITES = {"slow": "outlier"}
 # The opposite does less, besides: the difference has other causes.
 OTHER_WORK = ("memory",)
-# Of processors, memory and the network: one of both worlds only.
+# Of memory and the network: simulated only, as the machine of the test decides.
 MODEL = suite.SOURCE / "apps/contention/machines/henrisubnuma.json"
 SIMULATED = {
     "memory": ("memory-bound", (*ONE_RANK[:3], 18, "--sim-memory", MODEL)),
     "hot": ("hot-link", (*FOUR_RANKS, "--sim-net", "fixed:50us,1G")),
     "window": ("window-full", (*SINGLE, "--window-bytes", "16K")),
-}
-REAL = {
-    "short": ("short-tasks", ("--ranks", 1, "--workers", 2)),
 }
 
 
@@ -91,6 +90,9 @@ class Causes(suite.Suite):
         path = self.scratch / f"{name}.trace"
         self.run_command([*command, "--trace", path])
         facts = self.tool("summary", "--json", path)
+        simulated = "--sim-dry" in command
+        self.assertEqual("Not modelled: more workers than processors" in
+                         facts.get("not_modelled", ""), simulated, facts)
         return {hint["kind"]: hint["text"] for hint in facts.get("hints", [])}
 
     def check_verdict(self, wanted, line, bounds, name="run"):
@@ -157,12 +159,18 @@ class Causes(suite.Suite):
             self.simulated(("link", size), evenly, None, name="opposite")
             self.check_differences("slow-link")
 
-    @suite.cases({name: (name, *cause) for name, cause in {**CAUSES, **REAL}.items()})
+    @suite.cases({name: (name, *cause) for name, cause in CAUSES.items()})
     def test_real(self, cause):
         name, hint, options = cause
         for size in ("small", "large"):
             self.real((name, size), options, hint)
             self.real((name, size, "opposite"), options, OPPOSITES.get(name))
+
+    def test_not_modelled(self):
+        """Masks, more workers than processors, and other programs: virtual time has none."""
+        processors = len(os.sched_getaffinity(0))
+        for size in ("small", "large"):
+            self.simulated(("spins", size), ("--workers", 4 * processors), None)
 
     @suite.cases(range(HEALTHY))
     def test_healthy(self, number):
