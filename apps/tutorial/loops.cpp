@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     // Indices, elements, rows and columns. Returns when all iterations have ended.
     shoal::parallel_for(0, n, [&](std::size_t i) { x[i] = std::sqrt(i); });
     shoal::parallel_for(y, [](double& value) { value = 1; });
-    std::vector<std::int64_t> grid(300 * 200);
+    std::vector<std::int64_t> grid(60'000);
     shoal::parallel_for(
         shoal::Range2D{.rows = {0, 300}, .columns = {0, 200}},
         [cells = grid.data()](std::int64_t i, std::int64_t j) { cells[i * 200 + j] = i * j; });

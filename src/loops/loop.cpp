@@ -265,10 +265,11 @@ class RangePart final : public Part {
 
   RangePart(Loop& of, std::string named, const Block& block, bool single)
       : Part(of, std::move(named)), block_(block), single_(single) {}
-  /// Before another worker may see it.
-  void set(std::int64_t begin, std::int64_t end) {
+  /// Sets the iterations, before another worker may see them. `begun`: the first one is kept for
+  /// the owner, which runs the part.
+  void set(std::int64_t begin, std::int64_t end, bool begun) {
     begin_ = begin;
-    range_.store(packed(begin, end), std::memory_order_relaxed);
+    range_.store(packed(begun ? begin + 1 : begin, end), std::memory_order_relaxed);
   }
 
   sync::Ref<Part> take(bool all) override {
@@ -283,39 +284,43 @@ class RangePart final : public Part {
       middle = all ? begin_of(range) : begin_of(range) + left / 2;
     } while (!range_.compare_exchange_weak(range, packed(begin_of(range), middle),
                                            std::memory_order_relaxed));
-    mine->set(middle, end_of(range));
+    mine->set(middle, end_of(range), true);
     return mine;
   }
 
-  [[nodiscard]] bool begins_offer() override { return left() > 1; }
+  [[nodiscard]] bool begins_offer() override { return left() > 0; }
   [[nodiscard]] bool keeps_offer() override { return left() > 0; }
 
+  // The first piece is that which is kept: what others have taken and done meanwhile does not end
+  // the loop.
   std::int64_t run() override {
     Pace pace(loop.scheduler(), single_);
+    std::int64_t next = begin_;
+    std::int64_t end = begin_ + 1;
     for (;;) {
-      std::uint64_t range = range_.load(std::memory_order_relaxed);
-      std::int64_t end = 0;
-      do {
-        if (begin_of(range) == end_of(range)) return finished(end_of(range));
-        end = begin_of(range) + pace.next(end_of(range) - begin_of(range));
-      } while (!range_.compare_exchange_weak(range, packed(end, end_of(range)),
-                                             std::memory_order_relaxed));
       pace.begin();
-      loop.attempt([&] { block_(begin_of(range), end); });
+      loop.attempt([&] { block_(next, end); });
       if (left() == 0) return finished(end);
-      const bool was_long = pace.end(end - begin_of(range));
+      const bool was_long = pace.end(end - next);
       if (loop.skips()) {
-        range = range_.exchange(packed(end, end), std::memory_order_relaxed);
-        if (end_of(range) != end) loop.note_skipped();
-        return finished(end_of(range));
+        const std::uint64_t rest = range_.exchange(packed(end, end), std::memory_order_relaxed);
+        if (end_of(rest) != end) loop.note_skipped();
+        return finished(end_of(rest));
       }
       if (was_long) sched::between_pieces();
+      std::uint64_t range = range_.load(std::memory_order_relaxed);
+      next = end;
+      do {
+        if (end_of(range) == next) return finished(next);
+        end = next + pace.next(end_of(range) - next);
+      } while (!range_.compare_exchange_weak(range, packed(end, end_of(range)),
+                                             std::memory_order_relaxed));
     }
   }
 
   [[nodiscard]] std::string text() const override {
     const std::uint64_t range = range_.load(std::memory_order_relaxed);
-    return fmt::format("{} to {}", begin_of(range), end_of(range) - 1);
+    return fmt::format("{} to {}", begin_, end_of(range) - 1);
   }
 
  private:
@@ -339,7 +344,7 @@ class RangePart final : public Part {
 
   const Block block_;  // of the stack of the loop's caller
   const bool single_;
-  std::int64_t begin_ = 0;
+  std::int64_t begin_ = 0;  // first iteration of the owner
   // Iterations that nobody has begun: the first one, and the end. Changed by the owner and takers.
   std::atomic<std::uint64_t> range_{0};
 };
@@ -347,18 +352,19 @@ class RangePart final : public Part {
 void run_short_range(const char* call, const LoopOptions& options, std::int64_t count,
                      const Block& block, bool single) {
   Loop loop(call, options, count);
-  const auto part_of = [&](std::int64_t begin, std::int64_t end) {
+  const auto part_of = [&](std::int64_t begin, std::int64_t end, bool begun) {
     sync::Ref<RangePart> part(new RangePart(loop, loop.name(), block, single));
-    part->set(begin, end);
+    part->set(begin, end, begun);
     return part;
   };
   const std::vector<Run> runs = loop.remembered();
-  if (runs.empty()) return loop.run(part_of(0, count).get());
+  if (runs.empty()) return loop.run(part_of(0, count, true).get());
   sync::Ref<Part> first;
   std::vector<Loop::Placed> others;
   for (const Run& run : runs) {
-    sync::Ref<Part> part = part_of(run.begin, run.end);
-    if (first == nullptr && run.worker == loop.scheduler().count_slot()) {
+    const bool is_first = first == nullptr && run.worker == loop.scheduler().count_slot();
+    sync::Ref<Part> part = part_of(run.begin, run.end, is_first);
+    if (is_first) {
       first = std::move(part);
     } else {
       others.push_back({std::move(part), run.worker % loop.scheduler().worker_count()});

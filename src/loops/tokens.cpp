@@ -17,7 +17,7 @@ std::size_t checked_tokens(int count, const std::string& name) {
   return static_cast<std::size_t>(count);
 }
 
-Tokens::Tokens(std::string name, std::vector<StageMode> stages)
+Tokens::Tokens(std::string name, const std::vector<StageMode>& stages)
     : name_(std::move(name)), stage_count_(stages.size()) {
   const sync::Lock lock(mutex_);
   for (const StageMode mode : stages) stages_.push_back({.mode = mode});

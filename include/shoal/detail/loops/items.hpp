@@ -21,8 +21,7 @@ namespace loops {
 template <class T>
 class Items : public Part {
  public:
-  Items(Loop& of, std::string named, std::vector<T> items)
-      : Part(of, std::move(named)), items_(std::move(items)) {}
+  using Part::Part;
 
   void add(T item) {
     loop.add(1);
@@ -37,7 +36,7 @@ class Items : public Part {
 
   [[nodiscard]] bool begins_offer() final {
     const sync::Lock lock(mutex_);
-    return items_.size() > 1 && !std::exchange(offered_, true);
+    return !items_.empty() && !std::exchange(offered_, true);
   }
   [[nodiscard]] bool keeps_offer() final {
     const sync::Lock lock(mutex_);
@@ -87,33 +86,39 @@ namespace loops {
 template <class T, class F>
 class ItemPart final : public Items<T> {
  public:
-  ItemPart(Loop& of, std::string named, std::vector<T> items, const F& body)
-      : Items<T>(of, std::move(named), std::move(items)), body_(body) {}
+  ItemPart(Loop& of, std::string named, const F& body)
+      : Items<T>(of, std::move(named)), body_(body) {}
 
   sync::Ref<Part> take(bool all) override {
-    const sync::Lock lock(this->mutex_);
-    const std::size_t count = this->items_.size();
-    if (count == 0) {
-      this->offered_ = false;
-      return {};
+    sync::Ref<ItemPart> mine(new ItemPart(this->loop, this->name, body_));
+    std::vector<T> taken;
+    {
+      const sync::Lock lock(this->mutex_);
+      const std::size_t count = this->items_.size();
+      if (count == 0) {
+        this->offered_ = false;
+        return {};
+      }
+      this->move_to(taken, all ? count : (count + 1) / 2, true);
     }
-    sync::Ref<ItemPart> mine(new ItemPart(this->loop, this->name, {}, body_));
-    const sync::Lock of_mine(mine->mutex_);
-    this->move_to(mine->items_, all ? count : (count + 1) / 2, true);
+    mine->fill(std::move(taken));
     return mine;
+  }
+
+  /// Sets the items, before another worker may see them. One is kept for the owner: what others
+  /// have taken and done before it begins does not end the loop.
+  void fill(std::vector<T> items) {
+    const sync::Lock lock(this->mutex_);
+    this->items_ = std::move(items);
+    this->move_to(kept_, 1, false);
   }
 
   std::int64_t run() override {
     Pace pace(this->loop.scheduler(), false);
-    std::vector<T> piece;
+    std::vector<T> piece = std::move(kept_);
     std::int64_t done = 0;
-    for (;;) {
-      {
-        const sync::Lock lock(this->mutex_);
-        const auto left = static_cast<std::int64_t>(this->items_.size());
-        if (left == 0) return done;
-        this->move_to(piece, static_cast<std::size_t>(pace.next(left)), false);
-      }
+    for (;; take_piece(piece, pace)) {
+      if (piece.empty()) return done;
       const auto count = static_cast<std::int64_t>(piece.size());
       pace.begin();
       this->loop.attempt([&] {
@@ -136,6 +141,11 @@ class ItemPart final : public Items<T> {
   }
 
  private:
+  void take_piece(std::vector<T>& piece, const Pace& pace) {
+    const sync::Lock lock(this->mutex_);
+    const auto left = static_cast<std::int64_t>(this->items_.size());
+    if (left > 0) this->move_to(piece, static_cast<std::size_t>(pace.next(left)), false);
+  }
   std::int64_t skip_rest() {
     std::vector<T> rest;
     const sync::Lock lock(this->mutex_);
@@ -145,14 +155,15 @@ class ItemPart final : public Items<T> {
   }
 
   const F& body_;  // of the loop's caller
+  std::vector<T> kept_;
 };
 
 template <class T, class F>
 void run_items(const char* call, const LoopOptions& options, std::vector<T> items, const F& body) {
   if (items.empty()) return check_caller(call);
   Loop loop(call, options, static_cast<std::int64_t>(items.size()));
-  const sync::Ref<ItemPart<T, F>> part(
-      new ItemPart<T, F>(loop, loop.name(), std::move(items), body));
+  const sync::Ref<ItemPart<T, F>> part(new ItemPart<T, F>(loop, loop.name(), body));
+  part->fill(std::move(items));
   loop.run(part.get());
 }
 

@@ -76,7 +76,8 @@ void remove_reference(Part* part);
 
 /// Work that one worker, its owner, does piece by piece, and of which others take some. It is
 /// shared by its owner and by the ticket that offers it; it may outlive its loop, but then it is
-/// empty: a loop ends when all its work is done, and work is done after it was taken.
+/// empty. **Invariant**: an owner that has taken work has some that nobody takes, until it has told
+/// the loop what it did: so it may use the loop, which ends when all work is done.
 class Part : public sync::Pooled {
  public:
   Part(Loop& loop, std::string name) : loop(loop), name(std::move(name)) {}

@@ -25,7 +25,7 @@ struct Token {
 /// finds a stage in use, or is not the next one there, waits in the stage without a task.
 class Tokens {
  public:
-  Tokens(std::string name, std::vector<StageMode> stages);
+  Tokens(std::string name, const std::vector<StageMode>& stages);
   virtual ~Tokens() = default;
   Tokens(const Tokens&) = delete;
   Tokens& operator=(const Tokens&) = delete;
