@@ -21,6 +21,7 @@ bool may_poll(const Worker& worker) {
 }  // namespace
 
 [[gnu::noinline]] void between_pieces() {
+  const sync::Quiet quiet;
   Worker* const worker = current_worker();
   if (worker == nullptr || worker->activity.handler_depth > 0) return;
   if (worker->is_called() && may_poll(*worker)) static_cast<void>(worker->poll_in_task());
@@ -28,6 +29,7 @@ bool may_poll(const Worker& worker) {
 }
 
 void drop_newest(FunctionRef<bool(const Task&)> is_it) {
+  const sync::Quiet quiet;
   Worker* const worker = current_worker();
   if (worker == nullptr || worker->activity.handler_depth > 0) return;
   Task* const task = worker->queues.deque.try_pop_if_any();
@@ -38,7 +40,6 @@ void drop_newest(FunctionRef<bool(const Task&)> is_it) {
     return;
   }
   TaskScope* const scope = task->scope;
-  const sync::Quiet quiet;
   delete task;
   // The caller is a task of this scope, or the main function: this one is not the last.
   if (scope != nullptr) scope->counts.task_finished(worker->id());
