@@ -24,7 +24,7 @@ long page_faults() {
   return usage.ru_minflt;
 }
 
-/// Sends a vector to and fro, or copies of it, and returns the page faults of this process for each
+/// Sends a vector there and back, or copies of it; returns the page faults of this process for each
 /// arrival.
 double faults_of(shoal::World& world, std::size_t size_bytes, bool copies) {
   constexpr int kBefore = 10;  // round trips that are not counted

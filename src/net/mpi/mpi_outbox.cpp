@@ -202,9 +202,9 @@ void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t cred
     at = place + piece.bytes.size();
   }
   const MpiPieces announcement{
-      header.source,     header.target,      header.lane,
+      header.source,     header.target,       header.lane,
       header.size_bytes, packet->apart->slot, body_bytes,
-      pieces->checksum,  pieces->checked,    static_cast<std::uint32_t>(sizes.size())};
+      pieces->checksum,  pieces->checked,     static_cast<std::uint32_t>(sizes.size())};
   const std::size_t table_bytes = align_up(sizeof announcement + sizes.size() * sizeof sizes[0]);
   std::vector<std::byte> message(table_bytes);
   std::memcpy(message.data(), &announcement, sizeof announcement);
