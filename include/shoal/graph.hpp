@@ -658,10 +658,15 @@ class TaskGraph final : private term::Unsatisfied {
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) refuse(k, indegree, count);
     if (is_recorded_ && count < indegree) sched::record_fulfilled(join_of(k));
-    if (!checks) {
+    if (checks) {
+      fulfill_checked(k, count, indegree);
+    } else {
       count_one(k, count, indegree);
-      return true;
     }
+    return true;
+  }
+
+  [[gnu::noinline]] void fulfill_checked(const K& k, int count, int indegree) {
     const std::string culprit = graph::fulfiller();
     graph::Fulfillers past;
     graph::Entry entry;
@@ -683,7 +688,6 @@ class TaskGraph final : private term::Unsatisfied {
       graph::refuse_over(task_name(k), entry, count, culprit, past.names);
     }
     finish(k, result, entry, count);
-    return true;
   }
 
   // The task is always run, for the sake of what it triggers: work that --sim-dry may skip is
