@@ -1,6 +1,8 @@
 #include <shoal/detail/loops/tokens.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/long_task.hpp>
+#include <shoal/detail/sync/strand.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -17,8 +19,18 @@ std::size_t checked_tokens(int count, const std::string& name) {
   return static_cast<std::size_t>(count);
 }
 
+namespace {
+
+std::string marks_of(const std::vector<StageMode>& stages) {
+  std::string marks;
+  for (const StageMode mode : stages) marks += mode == StageMode::parallel ? 'p' : 's';
+  return marks;
+}
+
+}  // namespace
+
 Tokens::Tokens(std::string name, const std::vector<StageMode>& stages)
-    : name_(std::move(name)), stage_count_(stages.size()) {
+    : name_(std::move(name)), stage_count_(stages.size()), marks_(marks_of(stages)) {
   const sync::Lock lock(mutex_);
   for (const StageMode mode : stages) stages_.push_back({.mode = mode});
 }
@@ -49,29 +61,40 @@ void Tokens::go(Token* token) {
     if (group_->is_cancelled()) return;
     if (token == nullptr) token = produce_next();
     if (token == nullptr) return;
-    while (token->stage < stage_count_ && enter(*token)) {
+    bool waits = false;
+    while (token->stage < stage_count_) {
+      waits = !enter(*token);
+      if (waits) break;
       run_stage(*token);
       leave(*token);
       if (group_->is_cancelled()) return;
     }
-    if (token->stage == stage_count_) give_back(*token);
+    if (!waits) give_back(*token);  // else another task may have it
     token = nullptr;
+    sched::between_pieces();
   }
 }
 
-// Other tokens need another task, which gets items meanwhile.
+// Other tokens need another task, which gets items meanwhile. Under --sim-races the lock, which all
+// tokens share, orders nothing: the edges are those of the source, of serial stages and of tokens.
 Token* Tokens::produce_next() {
   Token* token = nullptr;
   {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     if (ended_ || producing_ || free_.empty()) return nullptr;
     producing_ = true;
-    token = free_.back();
-    free_.pop_back();
+    // The oldest: under --sim-races the last user of a token comes before the next one.
+    token = free_.front();
+    free_.erase(free_.begin());
   }
+  sync::observe(this);
+  sync::observe(token);
   const bool has_item = produce(*token);
+  sync::publish(this);
   bool has_more = false;
   {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     producing_ = false;
     if (!has_item) {
@@ -88,6 +111,8 @@ Token* Tokens::produce_next() {
 }
 
 void Tokens::give_back(Token& token) {
+  sync::publish(&token);
+  const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   free_.push_back(&token);
 }
@@ -95,7 +120,18 @@ void Tokens::give_back(Token& token) {
 // False: it waits in the stage, and the task that leaves that next goes on with it. So nothing of
 // the token is touched after that.
 bool Tokens::enter(Token& token) {
-  if (std::exchange(token.entered, false)) return true;
+  const std::size_t index = token.stage;
+  if (!std::exchange(token.entered, false)) {
+    sync::publish(&token);
+    if (!enter_free(token)) return false;
+  }
+  sync::observe(&token);
+  sync::observe(&marks_[index]);
+  return true;
+}
+
+bool Tokens::enter_free(Token& token) {
+  const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   StageState& stage = stages_[token.stage];
   if (stage.mode == StageMode::parallel) return true;
@@ -114,8 +150,10 @@ bool Tokens::enter(Token& token) {
 }
 
 void Tokens::leave(Token& token) {
+  if (marks_[token.stage] == 's') sync::publish(&marks_[token.stage]);
   Token* next = nullptr;
   {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     StageState& stage = stages_[token.stage];
     ++token.stage;

@@ -3,9 +3,13 @@
 //
 //   races NAME --sim-races [options of shoal]; two ranks, some workers
 
+#include <shoal/loops.hpp>
 #include <shoal/memory.hpp>
 #include <shoal/object.hpp>
+#include <shoal/pipeline.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/static_graph.hpp>
+#include <shoal/worker_local.hpp>
 
 #include <array>
 #include <cerrno>
@@ -18,6 +22,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +47,19 @@ void racy_count(World& world) {
   int count = 0;
   for (int i = 0; i < kTasks; ++i) world.spawn([&count] { ++count; });
   world.wait();
+}
+
+void racy_loop(World& /*world*/) {
+  int count = 0;
+  shoal::parallel_for(0, 200, [&count](int) { ++count; });
+}
+
+void racy_stage(World& /*world*/) {
+  int next = 0;
+  int count = 0;
+  shoal::pipeline(
+      {}, [&] { return next < 50 ? std::optional(next++) : std::nullopt; },
+      shoal::parallel([&](int) { ++count; }));
 }
 
 void racy_missing_dependency(World& world) {
@@ -510,6 +528,50 @@ void payload_after_its_release(World& world) {
   expect(sum == 100 && payload[0] == 2, "a wrong sum");
 }
 
+void by_loops(World& /*world*/) {
+  // Before and after a loop; iterations of their own data; serial stages; the order of a graph.
+  std::vector<int> values(200, 1);
+  shoal::parallel_for(0, 200, [&](int i) { values[static_cast<std::size_t>(i)] += i; });
+  values[7] = 0;
+  shoal::parallel_scan(values.begin(), values.end(), values.begin());
+  const int sum = shoal::parallel_reduce(values, 0, [](int value) { return value % 7; });
+  shoal::parallel_sort(values, [](int a, int b) { return a > b; });
+  shoal::WorkerLocal<int> counts;
+  shoal::parallel_for(0, 200, [&](int) {
+    const auto count = counts.local();
+    ++*count;
+    shoal::yield();
+    ++*count;
+  });
+  expect(counts.combine([](int a, int b) { return a + b; }) == 400, "values of workers");
+  int visits = sum > 0 ? 0 : 1;
+  const std::vector<int> one{1};
+  shoal::Mutex mutex("visits");
+  shoal::parallel_for_each(one, [&](int item, shoal::Feeder<int>& feeder) {
+    if (2 * item < 50) feeder.add(2 * item);
+    if (2 * item + 1 < 50) feeder.add(2 * item + 1);
+    const std::scoped_lock lock(mutex);
+    ++visits;
+  });
+  expect(visits == 49, "items");
+  int next = 0;
+  int passed = 0;
+  shoal::pipeline(
+      {}, [&] { return next < 50 ? std::optional(next++) : std::nullopt; },
+      shoal::parallel([](int item) { return item + 1; }), shoal::serial_out_of_order([&](int item) {
+        ++passed;
+        return item;
+      }),
+      shoal::serial_in_order([&](int) { ++visits; }));
+  shoal::StaticGraph graph;
+  auto& first = graph.add([&] { ++passed; });
+  auto& second = graph.add([&] { ++passed; });
+  first.before(second);
+  graph.run();
+  graph.run();
+  expect(passed == 54 && visits == 99, "stages");
+}
+
 void after_sleeping(World& world) {
   int value = 0;
   value = 1;
@@ -921,6 +983,9 @@ void uses_errno(World& world) {
 const std::map<std::string_view, Body>& bodies() {
   static const std::map<std::string_view, Body> all{
       {"racy_count", racy_count},
+      {"racy_loop", racy_loop},
+      {"racy_stage", racy_stage},
+      {"by_loops", by_loops},
       {"racy_missing_dependency", racy_missing_dependency},
       {"racy_get_beside_put", racy_get_beside_put},
       {"racy_puts_of_ranges", racy_puts_of_ranges},

@@ -49,6 +49,7 @@ class Tokens {
   void go(Token* token);
   [[nodiscard]] Token* produce_next();
   [[nodiscard]] bool enter(Token& token);
+  [[nodiscard]] bool enter_free(Token& token);
   void leave(Token& token);
   void spawn(Token* token);
   void give_back(Token& token);
@@ -58,6 +59,8 @@ class Tokens {
   sync::Mutex mutex_;
   std::vector<StageState> stages_ SHOAL_GUARDED_BY(mutex_);
   const std::size_t stage_count_;
+  // Of each stage: serial or parallel. The address names the stage in --sim-races.
+  const std::string marks_;
   std::vector<Token*> free_ SHOAL_GUARDED_BY(mutex_);
   std::size_t token_count_ = 0;
   std::int64_t produced_ SHOAL_GUARDED_BY(mutex_) = 0;
