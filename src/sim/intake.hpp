@@ -5,18 +5,32 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 
 namespace shoal::sim {
 
-/// A packet or payload that comes to an interface.
-struct Reception {
-  std::uint64_t first_ns = 0;  // arrival of its first byte, if the interface is free then
-  std::uint64_t busy_ns = 0;   // time that it keeps the interface busy
-  /// Called when the interface begins to receive it, with the end; may be empty.
-  std::function<void(std::uint64_t end_ns)> begun{};
+struct Reception;
+
+/// Gets what an interface receives.
+class Receiver {
+ public:
+  /// Called when the interface begins to receive it, if `tells_begin` is set.
+  virtual void begun(const Reception& /*reception*/, std::uint64_t /*end_ns*/) {}
   /// Called when all of it has been received.
-  std::function<void()> received{};
+  virtual void received(const Reception& reception) = 0;
+
+ protected:
+  ~Receiver() = default;
+};
+
+/// A packet or payload that comes to an interface. Copied a lot, so without functions.
+struct Reception {
+  std::uint64_t first_ns;  // arrival of its first byte, if the interface is free then
+  std::uint64_t busy_ns;   // time that it keeps the interface busy
+  Receiver* receiver;
+  // Of the receiver.
+  void* item = nullptr;
+  std::uint64_t number = 0;
+  bool tells_begin = false;
 };
 
 /// Receives one packet at a time, in the order in which their first bytes arrive. A packet that
@@ -28,7 +42,7 @@ class Intake {
   Intake& operator=(const Intake&) = delete;
 
   /// Its first byte does not arrive before now.
-  void add(Reception reception);
+  void add(const Reception& reception);
 
  private:
   void plan();

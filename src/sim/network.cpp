@@ -39,23 +39,24 @@ Network::Passage Network::depart(const Route& route, std::uint64_t from_ns, std:
   const std::uint64_t begin_ns = std::max(free_ns, from_ns);
   const std::uint64_t busy_ns = route.costs.busy_ns(bytes);
   free_ns = begin_ns + busy_ns;
-  return {free_ns, begin_ns + route.costs.travel_ns(), busy_ns};
+  return {free_ns, begin_ns + route.travel_ns, busy_ns};
 }
 
 void Network::disturb(Passage& passage, const Route& route, Rank source, Rank target,
                       const Mishap& mishap) {
   const std::uint64_t late_ns =
       faults_.clogged_until(source, target, passage.left_ns) - passage.left_ns + mishap.delay_ns;
-  const std::uint64_t travel_ns = route.costs.travel_ns();
-  passage.first_ns += simulator_.order().travel_ns(source, target, travel_ns) - travel_ns + late_ns;
+  const std::uint64_t stretched_ns = simulator_.order().travel_ns(source, target, route.travel_ns);
+  passage.first_ns += stretched_ns - route.travel_ns + late_ns;
 }
 
 // Where nothing takes time on an interface, the seed decides which of two packets comes first.
-void Network::receive(const Route& route, Simulator& simulator, Reception reception) {
-  if (!route.costs.is_instant()) return route.to.intake.add(std::move(reception));
-  const std::uint64_t now_ns = reception.first_ns;
-  if (!reception.begun) return simulator.at(now_ns, std::move(reception.received));
-  simulator.at(now_ns, [begun = std::move(reception.begun), now_ns] { begun(now_ns); });
+void Network::receive(const Route& route, Simulator& simulator, const Reception& reception) {
+  if (!route.costs.is_instant()) return route.to.intake.add(reception);
+  simulator.at(reception.first_ns, [reception] {
+    if (reception.tells_begin) reception.receiver->begun(reception, reception.first_ns);
+    reception.receiver->received(reception);
+  });
 }
 
 bool Network::is_eager(const Payload& payload) {
@@ -91,7 +92,7 @@ void Network::on_both_known(PayloadKey key) {
 // A payload that is not eager leaves when the sender knows the receiver's place.
 void Network::invite_payload(PayloadKey key) {
   const Payload& payload = payloads_.at(key);
-  const std::uint64_t travel_ns = route(payload.source, payload.target).costs.travel_ns();
+  const std::uint64_t travel_ns = route(payload.source, payload.target).travel_ns;
   simulator_.at(simulator_.now_ns() + travel_ns, [this, key] { carry_payload(key); });
 }
 
@@ -125,20 +126,37 @@ void Network::carry_payload(PayloadKey key) {
   }
   payload.corrupt = mishap.corrupt;
   disturb(passage, way, source, target, mishap);
-  Reception reception{passage.first_ns, passage.busy_ns};
-  const auto here = [this, key] { on_payload_here(key); };
-  if (memory_ == nullptr || memory_->same_node(source.value(), target.value())) {
-    reception.received = here;
-  } else {
-    // The memory is used from the arrival of the first byte on. The last byte arrives when both the
-    // network and the memory have transferred it.
-    reception.begun = [this, target, bytes, here](std::uint64_t end_ns) {
-      memory_->begin_transfer(target.value(), static_cast<double>(bytes),
-                              [this, end_ns, here] { simulator_.at(end_ns, here); });
-    };
-    reception.received = [] {};
-  }
-  receive(way, simulator_, std::move(reception));
+  const bool uses_memory =
+      memory_ != nullptr && !memory_->same_node(source.value(), target.value());
+  const auto number = static_cast<std::uint64_t>(key.first) << 32U | key.second;
+  receive(way, simulator_, {passage.first_ns, passage.busy_ns, this, nullptr, number, uses_memory});
+}
+
+namespace {
+
+std::pair<int, std::uint32_t> key_of(const Reception& payload) {
+  return {static_cast<int>(payload.number >> 32U), static_cast<std::uint32_t>(payload.number)};
+}
+
+}  // namespace
+
+// The memory is used from the arrival of the first byte on. The last byte arrives when both the
+// network and the memory have transferred it.
+void Network::begun(const Reception& payload, std::uint64_t end_ns) {
+  const PayloadKey key = key_of(payload);
+  Payload& arriving = payloads_.at(key);
+  arriving.uses_memory = true;
+  memory_->begin_transfer(
+      arriving.target.value(), static_cast<double>(arriving.source_bytes.size()),
+      [this, key, end_ns] { simulator_.at(end_ns, [this, key] { on_payload_here(key); }); });
+}
+
+void Network::received(const Reception& payload) {
+  const PayloadKey key = key_of(payload);
+  if (memory_ == nullptr) return on_payload_here(key);
+  // Else it may have ended already.
+  const auto found = payloads_.find(key);
+  if (found != payloads_.end() && !found->second.uses_memory) on_payload_here(key);
 }
 
 void Network::on_payload_here(PayloadKey key) {

@@ -29,7 +29,7 @@ struct Traffic {
 
 /// Joins the transports of all simulated processes. Packets are the same objects at both ends; they
 /// are sealed when they leave and verified when they arrive, as over a real network.
-class Network {
+class Network final : private Receiver {
  public:
   /// Errors: ConfigError when a process would lie on two nodes.
   Network(Simulator& simulator, const NetModel& model, Faults& faults, const net::Layout& layout,
@@ -66,9 +66,12 @@ class Network {
   };
   /// Connection of two processes.
   struct Route {
+    Route(const LogGP& costs, Interface& from, Interface& to)
+        : costs(costs), from(from), to(to), travel_ns(costs.travel_ns()) {}
     const LogGP& costs;
     Interface& from;
     Interface& to;
+    const std::uint64_t travel_ns;
   };
   /// Time on the way of a packet that leaves.
   struct Passage {
@@ -87,6 +90,7 @@ class Network {
     Rank target{0};
     bool is_here = false;  // all bytes have arrived; perhaps before the receiver has a place
     bool corrupt = false;
+    bool uses_memory = false;  // which says when it is there
 
     [[nodiscard]] bool is_awaited() const { return sent != nullptr && received != nullptr; }
   };
@@ -98,7 +102,7 @@ class Network {
   /// Changes the passage of a packet by the order of the seed and its fault.
   void disturb(Passage& passage, const Route& route, Rank source, Rank target,
                const Mishap& mishap);
-  static void receive(const Route& route, Simulator& simulator, Reception reception);
+  static void receive(const Route& route, Simulator& simulator, const Reception& reception);
   /// Fate of a packet or payload that leaves now, by the plan of faults.
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(PayloadKey key) { return payloads_[key]; }
@@ -109,6 +113,8 @@ class Network {
   void invite_payload(PayloadKey key);
   void note(const TraceEvent& event);
   void carry_payload(PayloadKey key);
+  void begun(const Reception& payload, std::uint64_t end_ns) override;
+  void received(const Reception& payload) override;
   void on_payload_here(PayloadKey key);
   void end_payload(PayloadKey key);
 

@@ -35,6 +35,8 @@ void corrupt(net::Packet& packet, Faults& faults) {
 SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
     : Link(identity.source, identity.target, identity.lane, options),
       network_(network),
+      way_(network.route(identity.source, identity.target)),
+      news_ns_(network.route(identity.target, identity.source).travel_ns),
       inlet_(*this, identity.lane, network.port(identity.target)) {}
 
 SimLink::~SimLink() {
@@ -44,7 +46,7 @@ SimLink::~SimLink() {
 // Until the interface of the process is free, further messages share the packet.
 void SimLink::announce(bool /*polls_next*/) {
   const sync::Quiet quiet;
-  network_.simulator().at(network_.route(source(), target()).from.free_ns, [this] { carry(); });
+  network_.simulator().at(way_.from.free_ns, [this] { carry(); });
 }
 
 void SimLink::carry() {
@@ -58,15 +60,14 @@ void SimLink::send(net::Packet* packet) {
   ++network_.traffic_.packets;
   const std::size_t bytes = packet->wire().size() + packet->piece_bytes();
   network_.traffic_.bytes += bytes;
-  const Network::Route way = network_.route(source(), target());
-  Network::Passage passage = Network::depart(way, simulator.now_ns(), bytes);
+  Network::Passage passage = Network::depart(way_, simulator.now_ns(), bytes);
   note(passage.left_ns, EventKind::departure, *packet);
   const Mishap mishap = network_.draw_mishap(source(), target(), false);
   if (mishap.drop) {
     discard(packet);
     return;
   }
-  network_.disturb(passage, way, source(), target(), mishap);
+  network_.disturb(passage, way_, source(), target(), mishap);
   const std::uint64_t in_order = std::max(passage.first_ns, last_first_ns_ + 1);
   if (mishap.duplicate) bring(copy_of(packet), in_order + 1, passage.busy_ns);
   if (mishap.overtaken_ns > 0) {
@@ -80,9 +81,12 @@ void SimLink::send(net::Packet* packet) {
 
 void SimLink::bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns) {
   under_way_.push_back(packet);
-  Network::receive(network_.route(source(), target()), network_.simulator(),
-                   {first_ns, busy_ns, nullptr,
-                    [this, packet, bytes = packet->wire().size()] { arrive(packet, bytes); }});
+  Network::receive(way_, network_.simulator(),
+                   {first_ns, busy_ns, this, packet, packet->wire().size()});
+}
+
+void SimLink::received(const Reception& reception) {
+  arrive(static_cast<net::Packet*>(reception.item), reception.number);
 }
 
 void SimLink::arrive(net::Packet* packet, std::size_t bytes) {

@@ -33,7 +33,7 @@ class SimInlet final : public net::PortItem, public net::PacketOwner {
 };
 
 /// The sending end, and the packets under way.
-class SimLink final : public net::Link {
+class SimLink final : public net::Link, private Receiver {
  public:
   struct Identity {
     Rank source{0};
@@ -46,9 +46,7 @@ class SimLink final : public net::Link {
 
   [[nodiscard]] Network& network() { return network_; }
   /// How long news takes to come back from the receiver.
-  [[nodiscard]] std::uint64_t news_ns() {
-    return network_.route(target(), source()).costs.travel_ns();
-  }
+  [[nodiscard]] std::uint64_t news_ns() const { return news_ns_; }
   /// Packets that left and have not arrived.
   [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
   [[nodiscard]] bool all_delivered() const { return missing() == 0 && inlet_.empty(); }
@@ -60,10 +58,13 @@ class SimLink final : public net::Link {
   void carry();
   void send(net::Packet* packet);
   void bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns);
+  void received(const Reception& reception) override;
   void arrive(net::Packet* packet, std::size_t bytes);
   void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
 
   Network& network_;
+  const Network::Route way_;
+  const std::uint64_t news_ns_;
   SimInlet inlet_;
   std::vector<net::Packet*> under_way_;
   std::uint64_t next_sequence_ = 0;

@@ -36,20 +36,31 @@ struct Packet {
   std::uint64_t received_ns = 0;
 };
 
-void receive(std::vector<Packet>& packets, bool watches_begin = false) {
+class Notes final : public shoal::sim::Receiver {
+ public:
+  explicit Notes(Simulator& simulator) : simulator_(simulator) {}
+  void begun(const shoal::sim::Reception& reception, std::uint64_t end_ns) override {
+    packet(reception).begun_ns = simulator_.agenda_ns();
+    packet(reception).end_told_ns = end_ns;
+  }
+  void received(const shoal::sim::Reception& reception) override {
+    packet(reception).received_ns = simulator_.agenda_ns();
+  }
+
+ private:
+  static Packet& packet(const shoal::sim::Reception& reception) {
+    return *static_cast<Packet*>(reception.item);
+  }
+  Simulator& simulator_;
+};
+
+void receive(std::vector<Packet>& packets, bool tells_begin = false) {
   Simulator simulator({}, {});
   Intake intake(simulator);
+  Notes notes(simulator);
   for (Packet& packet : packets) {
     simulator.at(packet.known_ns, [&] {
-      shoal::sim::Reception reception{packet.first_ns, packet.busy_ns};
-      reception.received = [&] { packet.received_ns = simulator.agenda_ns(); };
-      if (watches_begin) {
-        reception.begun = [&](std::uint64_t end_ns) {
-          packet.begun_ns = simulator.agenda_ns();
-          packet.end_told_ns = end_ns;
-        };
-      }
-      intake.add(std::move(reception));
+      intake.add({packet.first_ns, packet.busy_ns, &notes, &packet, 0, tells_begin});
     });
   }
   Clock clock;
