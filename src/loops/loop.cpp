@@ -63,7 +63,7 @@ class Loop::Ticket final : public sched::Task {
   }
   void run() override {
     const sync::Ref<Part> mine = part_->take(all_);
-    if (mine != nullptr) mine->loop.join(*this, *part_, *mine, !all_);
+    if (mine != nullptr) mine->loop.take_part(*this, *part_, *mine, !all_);
   }
   [[nodiscard]] std::string name() const override { return part_->name; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return part_->name; }
@@ -88,7 +88,7 @@ void Loop::offer(Part& part, bool all, int home) noexcept {
 }
 
 // A worker that takes work offers what remains of the part again: its owner may be parked.
-void Loop::join(Ticket& ticket, Part& from, Part& mine, bool offers) noexcept {
+void Loop::take_part(Ticket& ticket, Part& from, Part& mine, bool offers) noexcept {
   if (trace::on<trace::Category::task>()) [[unlikely]]
     sched::show_in_trace(ticket, cause_, mine.text());
   if (offers && from.keeps_offer()) offer(from);

@@ -191,7 +191,7 @@ class Loop final : public sched::WaitingRoom {
 
  private:
   class Ticket;
-  void join(Ticket& ticket, Part& from, Part& mine, bool offers) noexcept;
+  void take_part(Ticket& ticket, Part& from, Part& mine, bool offers) noexcept;
   [[nodiscard]] std::int64_t work(Part& part) noexcept;
   void end(std::int64_t count);
   void wait();
