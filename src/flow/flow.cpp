@@ -77,8 +77,8 @@ Handle& Flow::add_handle(const flow::DataType& type, const flow::Shape& shape,
                          const DataOptions& options, void* object, bool owned) {
   core_->check_runs();
   Handle& handle = core_->handles().add(type, shape, options, object, owned);
-  const std::uint64_t kind =
-      (wire::fnv1a(type.spelled) * 31 + shape.rows) * 31 + shape.columns;  // compared, not shown
+  const std::uint64_t name = wire::fnv1a(type.spelled);
+  const std::uint64_t kind = (name * 31 + shape.rows) * 31 + shape.columns;  // compared, not shown
   sequence_->note("register", &handle, handle.owner, kind);
   return handle;
 }

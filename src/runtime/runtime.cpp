@@ -23,7 +23,7 @@
 
 namespace shoal {
 
-namespace {
+namespace runtime {
 
 /// A call of Runtime::run().
 struct Section {
@@ -71,6 +71,10 @@ class Orders final : public sched::WaitingRoom {
   bool is_given_ SHOAL_GUARDED_BY(mutex_) = false;
   Section* section_ SHOAL_GUARDED_BY(mutex_) = nullptr;
 };
+
+}  // namespace runtime
+
+namespace {
 
 // Errors do not say "Runtime".
 runtime::Config parse(const RuntimeOptions& options) {
@@ -173,7 +177,7 @@ class Runtime::State {
 
   void run_section(const Function<void(World&)>& function) {
     const std::lock_guard turn(sections_);
-    Section section{function, size()};
+    runtime::Section section{function, size()};
     std::unique_lock lock(mutex_);
     if (!is_open_ || has_ended_) refuse();
     for (OfRank& rank : ranks_) rank.orders->give(&section);
@@ -214,7 +218,7 @@ class Runtime::State {
  private:
   struct OfRank {
     World* world = nullptr;
-    Orders* orders = nullptr;  // while its main function runs
+    runtime::Orders* orders = nullptr;  // while its main function runs
   };
 
   // The thread that is worker 0 of the first rank.
@@ -236,9 +240,9 @@ class Runtime::State {
 
   // Errors of a section leave it, and fail the world.
   void serve_rank(World& world) {
-    Orders orders(world);
+    runtime::Orders orders(world);
     const Present present(*this, world, orders);
-    while (Section* const section = orders.take()) {
+    while (runtime::Section* const section = orders.take()) {
       const Function<void(World&)> mine = section->function;
       mine(world);
       world.wait();
@@ -250,7 +254,7 @@ class Runtime::State {
   /// The orders of a rank can be given from outside.
   class Present {
    public:
-    Present(State& state, World& world, Orders& orders)
+    Present(State& state, World& world, runtime::Orders& orders)
         : state_(state), here_(state.ranks_[static_cast<std::size_t>(world.rank().value())]) {
       const std::lock_guard lock(state_.mutex_);
       here_ = {&world, &orders};

@@ -24,9 +24,9 @@ class Receiver {
 
 /// A packet or payload that comes to an interface. Copied a lot, so without functions.
 struct Reception {
-  std::uint64_t first_ns;  // arrival of its first byte, if the interface is free then
-  std::uint64_t busy_ns;   // time that it keeps the interface busy
-  Receiver* receiver;
+  std::uint64_t first_ns = 0;  // arrival of its first byte, if the interface is free then
+  std::uint64_t busy_ns = 0;   // time that it keeps the interface busy
+  Receiver* receiver = nullptr;
   // Of the receiver.
   void* item = nullptr;
   std::uint64_t number = 0;

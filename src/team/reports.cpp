@@ -42,6 +42,7 @@ std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
 std::vector<std::string> describe_holds(const CoreState& scope) {
   std::vector<std::string> lines;
   const sync::Lock lock(scope.holds_mutex);
+  lines.reserve(scope.hold_makers.size());
   for (const auto& [maker, count] : scope.hold_makers) {
     lines.push_back(fmt::format("{} made by {}", count, maker));
   }

@@ -113,7 +113,7 @@ TEST(Senders, ACancelledTeam_StopsThem) {
       auto of_future = shoal::as_sender(promise.future()).connect(Receiver{&future});
       auto of_schedule = shoal::TeamScheduler(team).schedule().connect(Receiver{&scheduled});
       team.async([&] { of_future.start(); }).get();
-      team.barrier();
+      world.barrier();
       if (team.rank() == 0) team.cancel("enough");
       while (!team.is_cancelled()) shoal::yield();
       of_schedule.start();

@@ -165,7 +165,7 @@ class Events {
   template <class T>
     requires(!std::is_reference_v<T> && !std::is_const_v<T>)
   void fire(EventPeer target, std::string_view name, T&& value) {
-    fire_value<event::Fired<T>>(target, name, std::move(value), false);
+    fire_value<event::Fired<T>>(target, name, std::forward<T>(value), false);
   }
 
   /// Fires a persistent event without a value: as soon as a task has got it, it is there again on

@@ -103,12 +103,10 @@ struct AnyNumber {
  private:
   template <class T, class N>
   static std::optional<T> exactly(N number) {
-    if constexpr (std::is_floating_point_v<T> && std::is_floating_point_v<N>) {
+    if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(number);  // rounds, as everywhere
     } else if constexpr (std::is_floating_point_v<N>) {
       return std::nullopt;  // would lose its fraction
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(number);
     } else {
       if (!std::in_range<T>(number)) return std::nullopt;
       return static_cast<T>(number);
