@@ -580,17 +580,11 @@ bool is_complete_for_good(const CoreState& scope) {
   return scope.outer->is_world() || is_complete_for_good(*scope.outer);
 }
 
-// Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too, and
-// find their object gone.
-bool is_used(const CoreState& scope) {
-  const Totals own = scope.team.counts.totals();
-  return scope.all_final.load(std::memory_order_acquire) && own.created != own.finished;
-}
 
 }  // namespace
 
 bool has_ended(const CoreState& scope) {
-  if (!is_complete_for_good(scope) || !nested_in(scope).empty() || is_used(scope)) return false;
+  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
   const bool has_handlers = scope.team.handlers().live_count() > 0;
   const sync::Lock lock(scope.mutex);
   return scope.member.is_released() &&
@@ -603,18 +597,19 @@ bool sweep(const std::shared_ptr<CoreState>& ended) {
   const sync::Lock lock(teams.mutex);
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return true;  // another worker was first
-  if (is_used(*ended)) return false;          // since the look
+  // Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too,
+  // and find their object gone.
+  const Totals own = ended->team.counts.totals();
+  if (ended->all_final.load(std::memory_order_acquire) && own.created != own.finished) return false;
   outer.nested.erase(it);
   outer.nested_count.store(outer.nested.size(), std::memory_order_release);
   teams.scopes.erase(ended->team.id());
   if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
   Totals& sum = outer.left_behind;
-  ended->team.counts.add_ended(sum);
-  ended->team.counts.add_begun(sum);
-  sum.created += ended->left_behind.created;
-  sum.finished += ended->left_behind.finished;
-  sum.queued += ended->left_behind.queued;
-  sum.processed += ended->left_behind.processed;
+  sum.created += own.created + ended->left_behind.created;
+  sum.finished += own.finished + ended->left_behind.finished;
+  sum.queued += own.queued + ended->left_behind.queued;
+  sum.processed += own.processed + ended->left_behind.processed;
   outer.outside.take_over(ended->outside);
   return true;
 }

@@ -105,7 +105,12 @@ bool ChannelTable::add(Channel& channel) {
   const auto place = place_of(channels_, channel.id());
   if (is_of(channels_, place, channel.id())) return false;
   channels_.insert(place, &channel);
-  around_[channel.id()] = TeamCore::of(*channel.outer()).id();
+  const std::uint64_t around = TeamCore::of(*channel.outer()).id();
+  if (std::uint64_t* const known = around_.find(channel.id()); known != nullptr) {
+    *known = around;
+  } else {
+    around_.insert(channel.id(), around);
+  }
   return true;
 }
 
@@ -128,9 +133,11 @@ Channel* ChannelTable::around_ended(std::uint64_t team) const {
     const auto place = place_of(channels_, team);
     return is_of(channels_, place, team) ? *place : nullptr;
   };
-  if (find() != nullptr || !around_.contains(team)) return nullptr;
-  for (auto around = around_.find(team); around != around_.end(); around = around_.find(team)) {
-    team = around->second;
+  if (find() != nullptr) return nullptr;
+  const std::uint64_t* around = around_.find(team);
+  if (around == nullptr) return nullptr;
+  for (; around != nullptr; around = around_.find(team)) {
+    team = *around;
     if (Channel* const found = find(); found != nullptr) return found;
   }
   return world_;

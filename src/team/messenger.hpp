@@ -1,6 +1,7 @@
 #pragma once
 // Messages of one rank, of all its teams: the parts that send, receive and keep them.
 
+#include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
@@ -19,7 +20,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace shoal::messaging {
@@ -64,7 +64,7 @@ class ChannelTable {
   mutable sync::Mutex mutex_;
   std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
   // The team around each, also of teams that have ended, and those in their order.
-  std::unordered_map<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
+  mutable FlatMap<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
   std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
 };
 
