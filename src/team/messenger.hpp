@@ -58,7 +58,7 @@ class ChannelTable {
   [[nodiscard]] Channel& world() const { return *world_; }
 
  private:
-  static constexpr std::size_t kEndedMax = 1U << 14U;
+  static constexpr std::size_t kEndedMax = 1U << 10U;
 
   Channel* world_ = nullptr;  // set before the first step
   mutable sync::Mutex mutex_;
