@@ -106,10 +106,12 @@ bool ChannelTable::add(Channel& channel) {
   if (is_of(channels_, place, channel.id())) return false;
   channels_.insert(place, &channel);
   const std::uint64_t around = TeamCore::of(*channel.outer()).id();
-  if (std::uint64_t* const known = around_.find(channel.id()); known != nullptr) {
-    *known = around;
+  const auto hash = KeyHash<std::uint64_t>{}(channel.id());
+  auto* const slot = around_.locate(hash, channel.id());
+  if (slot->used()) {
+    slot->value() = around;
   } else {
-    around_.insert(channel.id(), around);
+    around_.insert(slot, hash, channel.id(), around);
   }
   return true;
 }
@@ -119,10 +121,11 @@ bool ChannelTable::remove(const Channel& channel) {
   const auto place = place_of(channels_, channel.id());
   if (place == channels_.end() || *place != &channel) return false;
   channels_.erase(place);
-  ended_.push_back(channel.id());
-  if (ended_.size() > kEndedMax) {
-    around_.erase(ended_.front());
-    ended_.pop_front();
+  if (ended_.size() < kEndedMax) {
+    ended_.push_back(channel.id());
+  } else {
+    around_.erase(std::exchange(ended_[oldest_ended_], channel.id()));
+    oldest_ended_ = (oldest_ended_ + 1) % kEndedMax;
   }
   return true;
 }

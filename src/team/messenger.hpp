@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,7 +64,8 @@ class ChannelTable {
   std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
   // The team around each, also of teams that have ended, and those in their order.
   mutable FlatMap<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
-  std::deque<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);  // a ring, once it is full
+  std::size_t oldest_ended_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
 class ArrivalCounts;
