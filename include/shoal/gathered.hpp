@@ -14,6 +14,7 @@ struct Gathered {
   static_assert(!wire::holds_view_v<V>,
                 "shoal: a graph keeps the values that it gathers, and a view owns none: take "
                 "std::vector or std::string");
+  /// The values.
   std::vector<V> values;
 };
 

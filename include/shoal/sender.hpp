@@ -20,6 +20,7 @@
 
 namespace shoal {
 
+/// @cond internals
 /// Tags and calls of std::execution.
 namespace execution {
 
@@ -69,7 +70,6 @@ struct set_stopped_t {
 
 }  // namespace execution
 
-/// @cond internals
 namespace sched {
 
 /// Returns whether the receiver's environment says that nobody wants the result any more.
@@ -120,7 +120,6 @@ struct ValueCompletion<void> {
 };
 
 }  // namespace sched
-/// @endcond
 
 class TeamScheduler;
 
@@ -179,11 +178,14 @@ class ScheduleSender {
   Team* team_;
 };
 
+/// @endcond
+
 /// A team as a scheduler of std::execution: `auto s = shoal::TeamScheduler(world).schedule()`.
 /// **Lifetime**: within the team's. **Errors**: the receiver's set_value() is noexcept; what its
 /// continuation throws is its own matter.
 class TeamScheduler {
  public:
+  /// Makes it a scheduler.
   using scheduler_concept = execution::scheduler_t;
   /// Names the team.
   explicit TeamScheduler(Team& team) : team_(&team) {}
@@ -196,6 +198,7 @@ class TeamScheduler {
   Team* team_;
 };
 
+/// @cond internals
 inline TeamScheduler ScheduleSender::Env::query(
     execution::get_completion_scheduler_t<execution::set_value_t> /*tag*/) const noexcept {
   return TeamScheduler(*team_);
@@ -263,6 +266,8 @@ class FutureSender {
  private:
   Future<T> future_;
 };
+
+/// @endcond
 
 /// Makes a sender of a future: it completes a receiver with the value, or with the exception as
 /// std::exception_ptr.

@@ -9,7 +9,7 @@ SEEDS = 20
 class Tutorials(suite.Suite):
     timeout = 120
 
-    @suite.cases(suite.TUTORIAL)
+    @suite.cases(suite.SIMULATED_TUTORIAL)
     def test(self, name):
         done = self.run_command([suite.SOURCE / "tools/shoal-explore", "--log", 0, "--no-shrink",
                                  "--seeds", SEEDS, "--", self.program(name),

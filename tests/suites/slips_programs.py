@@ -74,7 +74,7 @@ GRAPH = {
         "set_task() takes 1 inputs behind the key, slots 0 to 0"],
     "input_of_another_type": [
         "rank 0: the main function failed: task graph 'means': send() of double to slot 0: "
-        "the function of set_task() takes long there"],
+        "the function of set_task() takes long"],
     "input_sent_twice": [
         "rank 1: task graph 'halo': input 0 failed: halo[9] has its input of slot 0 already: it is "
         "sent twice"],
@@ -276,12 +276,12 @@ FLOW = {
         "add of 'left' at rank 0 (data 0) on rank 0, and add of 'left' at rank 0 (data 1) on "
         "rank 1"],
     "sizes_differ": OTHER_PROGRAM + [
-        "register of 'x' at rank 0 (std::span<double> of 8 elements) on rank 0, and register of "
-        "'x' at rank 0 (std::span<double> of 9 elements) on rank 1"],
+        "register of 'x' at rank 0 (std::span<double", "> of 8 elements) on rank 0, and register "
+        "of 'x' at rank 0 (std::span<double", "> of 9 elements) on rank 1"],
     "sizes_differ_pruned": [
         "rank 1: receiving of 'x' from rank 0 failed: flow 'rows': the value of 'x' that rank 0 "
-        "has sent does not fit: it is std::span<double> of 9 elements here, and 64 bytes came for "
-        "a vector of 72", "; all ranks register a datum with the same type and size"],
+        "has sent does not fit: it is std::span<double", "> of 9 elements here, and 64 bytes came "
+        "for a vector of 72", "; all ranks register a datum with the same type and size"],
     "get_on_one_rank": STUCK + BOTH_INSERT + [
         "rank 1: 'the main function' waits in get() of 'norm'",
         "rank 1: flow 'norms': receiving of 'norm' from rank 0 waits for a value that rank 0 has "
