@@ -580,7 +580,6 @@ bool is_complete_for_good(const CoreState& scope) {
   return scope.outer->is_world() || is_complete_for_good(*scope.outer);
 }
 
-
 }  // namespace
 
 bool has_ended(const CoreState& scope) {
