@@ -472,7 +472,8 @@ Hold::Hold(TeamCore& team, const std::source_location& place) : Hold(team) {
 
 Hold::~Hold() {
   if (team_ == nullptr) return;
-  if (maker_ != nullptr) {
+  // A task that a failed run has dropped may end after the core's state.
+  if (maker_ != nullptr && !team_->failed()) {
     CoreState& state = CoreState::of(*team_);
     const sync::Lock lock(state.holds_mutex);
     const auto found = state.hold_makers.find(*maker_);
