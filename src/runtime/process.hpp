@@ -27,14 +27,17 @@ namespace shoal::runtime {
 class Process {
  public:
   Process(const Config& config, const ProgramMpi& program);
+  ~Process() { drop_queued(ranks_); }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
   /// A process of its own, whatever has launched it, of which nothing is expected while no task is
   /// there and each main function waits for the program: no report is made then.
   static std::shared_ptr<Process> make_serving(const Config& config);
 
   /// Runs the main functions; writes errors, and returns the exit code of run().
   int run(const MainFunction& main_function);
-  /// The same, of a process that serves. Returns the error of the ranks, the first that began in a
-  /// main function before that of another; nullptr without one.
+  /// Runs the main functions of a process that serves. Returns the error of the ranks, the first
+  /// that began in a main function before that of another; nullptr without one.
   std::exception_ptr serve(const MainFunction& main_function);
   /// Returns whether tasks or messages exist, or anything waits but main functions. Any thread,
   /// during serve().

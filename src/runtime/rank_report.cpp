@@ -196,11 +196,10 @@ class RankWriter {
 
   // A Hold that a main function keeps while it waits is one that never ends.
   void write_holds(const std::string& team, const std::string& waits_in,
-                   const std::vector<std::string>& holds) {
-    for (const std::string& one : holds) {
-      const bool by_main = one.find(" made by the main function, ") != std::string::npos;
-      add("Hold of {}: {}; {}", team, one,
-          by_main && !waits_in.empty()
+                   const std::vector<term::HoldsMade>& holds) {
+    for (const term::HoldsMade& one : holds) {
+      add("Hold of {}: {} made by {}; {}", team, one.count, one.maker.text,
+          one.maker.is_main && !waits_in.empty()
               ? fmt::format("the main function is in {}, which does not return before these have "
                             "ended: end them first, or move them to the thread that still works",
                             waits_in)

@@ -170,4 +170,8 @@ void RankRuntime::run_main(const MainFunction& main_function) {
   }
 }
 
+void drop_queued(const std::vector<std::unique_ptr<RankRuntime>>& ranks) {
+  for (const auto& rank : ranks) rank->scheduler().drop_queued();
+}
+
 }  // namespace shoal::runtime

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace shoal::runtime {
 
@@ -89,5 +90,9 @@ class RankRuntime {
   std::exception_ptr error_;   // likewise
   std::exception_ptr thrown_;  // likewise, by the main function itself
 };
+
+/// Destroys the tasks that an error has left in the queues of these ranks, while all are whole.
+/// **Caller**: the owner of the ranks, before it destroys them.
+void drop_queued(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
 }  // namespace shoal::runtime

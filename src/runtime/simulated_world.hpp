@@ -21,6 +21,9 @@ namespace shoal::runtime {
 class SimulatedWorld {
  public:
   explicit SimulatedWorld(const Config& config);
+  ~SimulatedWorld() { drop_queued(ranks_); }
+  SimulatedWorld(const SimulatedWorld&) = delete;
+  SimulatedWorld& operator=(const SimulatedWorld&) = delete;
 
   /// Completes the file of --trace, if there is one, also after run() has thrown.
   void finish_tracing() {

@@ -36,6 +36,10 @@ Scheduler::~Scheduler() {
   if (memory_bound_ != nullptr) memory_bound_->discard(*this);
 }
 
+void Scheduler::drop_queued() {
+  for (const auto& worker : workers_) worker->queues.drop_all();
+}
+
 std::vector<env::Steppable*> Scheduler::steppables() {
   std::vector<env::Steppable*> all;
   all.reserve(workers_.size());

@@ -20,8 +20,7 @@ TaskQueues::TaskQueues(All& all, WorkerId owner, unsigned seed)
   all.push_back(this);
 }
 
-TaskQueues::~TaskQueues() {
-  // Tasks are left only after an error that stopped the world: they are not run, only freed.
+void TaskQueues::drop_all() {
   const auto drop = [](Task* task) {
     if (task->kind != TaskKind::resumed) delete task;
   };

@@ -20,8 +20,7 @@ class TaskQueues {
 
   /// Adds itself to `all`. `seed`: of the order in which it looks for victims.
   TaskQueues(All& all, WorkerId owner, unsigned seed);
-  /// Destroys the tasks that are left over, which happens only after an error.
-  ~TaskQueues();
+  ~TaskQueues() { drop_all(); }
   TaskQueues(const TaskQueues&) = delete;
   TaskQueues& operator=(const TaskQueues&) = delete;
 
@@ -47,6 +46,9 @@ class TaskQueues {
     return (resumed_own.top_key() | bound_own.top_key() | delivered_shared.top_key() |
             ready_shared.top_key()) == 0;
   }
+  /// Destroys the tasks that are left, which is so only after an error that stopped the world; what
+  /// they have may add others.
+  void drop_all();
   /// Removes the next task to run from its queue and returns it; nullptr if there is none.
   Task* next();
 

@@ -460,9 +460,9 @@ namespace term {
 Hold::Hold(TeamCore& team) : team_(&team) { team.thread_goes_on(team.scheduler()); }
 
 Hold::Hold(TeamCore& team, const std::source_location& place) : Hold(team) {
-  std::string maker = sched::current_activity();
-  if (maker.empty()) maker = "a thread of the program";
-  maker += fmt::format(", at {}", naming::to_text(place));
+  HoldMaker maker{sched::current_activity(), sched::in_main_function()};
+  if (maker.text.empty()) maker.text = "a thread of the program";
+  maker.text += fmt::format(", at {}", naming::to_text(place));
   CoreState& state = CoreState::of(team);
   const sync::Lock lock(state.holds_mutex);
   const auto found = state.hold_makers.try_emplace(std::move(maker)).first;
@@ -472,8 +472,7 @@ Hold::Hold(TeamCore& team, const std::source_location& place) : Hold(team) {
 
 Hold::~Hold() {
   if (team_ == nullptr) return;
-  // A task that a failed run has dropped may end after the core's state.
-  if (maker_ != nullptr && !team_->failed()) {
+  if (maker_ != nullptr) {
     CoreState& state = CoreState::of(*team_);
     const sync::Lock lock(state.holds_mutex);
     const auto found = state.hold_makers.find(*maker_);

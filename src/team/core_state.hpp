@@ -236,7 +236,7 @@ struct CoreState {
   OutsideMessages outside;
   mutable sync::Mutex holds_mutex;  // taken under no other lock, and no other under it
   // Number of Holds of the program, by who has made them, with the place in the source.
-  std::map<std::string, int> hold_makers SHOAL_GUARDED_BY(holds_mutex);
+  std::map<HoldMaker, int> hold_makers SHOAL_GUARDED_BY(holds_mutex);
   std::atomic<bool> run_has_ended{false};  // of the world's
   std::atomic<bool> failure_told{false};   // to the main function or another member
 

@@ -39,19 +39,17 @@ std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
   return lines;
 }
 
-std::vector<std::string> describe_holds(const CoreState& scope) {
-  std::vector<std::string> lines;
+std::vector<HoldsMade> holds_of(const CoreState& scope) {
+  std::vector<HoldsMade> holds;
   const sync::Lock lock(scope.holds_mutex);
-  lines.reserve(scope.hold_makers.size());
-  for (const auto& [maker, count] : scope.hold_makers) {
-    lines.push_back(fmt::format("{} made by {}", count, maker));
-  }
-  return lines;
+  holds.reserve(scope.hold_makers.size());
+  for (const auto& [maker, count] : scope.hold_makers) holds.push_back({maker, count});
+  return holds;
 }
 
 void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
-  TeamState state{scope.describe(),  scope.team.rank(),  scope.team.size(),    "", 0,
-                  all_totals(scope), scope.has_failed(), describe_holds(scope)};
+  TeamState state{scope.describe(),  scope.team.rank(),  scope.team.size(), "", 0,
+                  all_totals(scope), scope.has_failed(), holds_of(scope)};
   {
     const sync::Lock lock(scope.mutex);
     const MemberWait& member = scope.member;
@@ -72,7 +70,7 @@ ScopeState state_of(const CoreState& scope) {
   ScopeState state;
   state.held = all_held(scope);
   state.holds = scope.team.holds();
-  state.holds_made = describe_holds(scope);
+  state.holds_made = holds_of(scope);
   const sync::Lock lock(scope.mutex);
   state.totals = all_totals(scope);
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {

@@ -12,6 +12,18 @@
 
 namespace shoal::term {
 
+/// Who has made a Hold.
+struct HoldMaker {
+  std::string text;      // "task 'x', at a.cpp:12"
+  bool is_main = false;  // the main function
+  auto operator<=>(const HoldMaker&) const = default;
+};
+/// Holds of one maker.
+struct HoldsMade {
+  HoldMaker maker;
+  int count = 0;
+};
+
 /// A member of a team.
 struct TeamState {
   std::string name;  // "team 'x'"
@@ -21,15 +33,15 @@ struct TeamState {
   std::uint64_t since_ns = 0;  // it does
   sched::TaskScope::Totals totals;
   bool failed = false;
-  std::vector<std::string> holds;  // "2 made by the main function, at a.cpp:12"
+  std::vector<HoldsMade> holds;
 };
 
 /// A scope on one rank.
 struct ScopeState {
   sched::TaskScope::Totals totals;
-  std::uint64_t held = 0;                 // messages for handlers that do not exist here yet
-  int holds = 0;                          // they count as created tasks
-  std::vector<std::string> holds_made{};  // as in TeamState
+  std::uint64_t held = 0;               // messages for handlers that do not exist here yet
+  int holds = 0;                        // they count as created tasks
+  std::vector<HoldsMade> holds_made{};  // as in TeamState
   std::string main_in;      // what the main function stands in: "wait()", a collective; "": nothing
   bool main_final = false;  // it has ended, and takes part in the others' waits
   std::uint64_t main_since_ns = 0;

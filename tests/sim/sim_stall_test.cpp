@@ -74,6 +74,26 @@ TEST(SimStall, LongWork_IsNamedWhenTheTimeIsUp) {
               AllOf(HasSubstr("--sim-limit"), HasSubstr("worker 0: runs the task 'a long one'")));
 }
 
+// They are destroyed while the ranks are whole.
+TEST(SimStall, QueuedTasks_MayOwnObjectsOfTheTeam) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    const std::string text = error_of(
+        [&](auto& config) {
+          config.sim_limit_ns = 1'000'000;
+          config.sim_seed = seed;
+        },
+        [&](World& world) {
+          for (int i = 0; i < 4; ++i) {
+            world.spawn([] { shoal::compute(shoal::Cost::of_seconds(100), [] {}); });
+            world.spawn([hold = world.hold(), future = world.async([] { return 1; })] {},
+                        {.worker = shoal::WorkerId(0), .bound = true});
+          }
+          world.wait();
+        });
+    EXPECT_THAT(text, HasSubstr("--sim-limit"));
+  }
+}
+
 TEST(SimStall, Teams_AreListedWithWhatTheirMembersDo) {
   const std::string text =
       error_of([](auto& config) { config.sim_limit_ns = 1'000'000'000; },

@@ -91,6 +91,10 @@ class Scheduler {
   void add_timer(Timer& timer, std::uint64_t due_ns) { idle_workers_.add_timer(timer, due_ns); }
   bool remove_timer(Timer& timer) { return idle_workers_.remove_timer(timer); }
   void request_stop() { idle_workers_.request_stop(); }
+  /// Destroys the tasks that are left in the queues, after an error that stopped the world. Tasks
+  /// may own objects of the team. **Caller**: when the workers have stopped, before anything of the
+  /// rank ends.
+  void drop_queued();
 
   // --- parts
   [[nodiscard]] IdleWorkers& idle_workers() { return idle_workers_; }

@@ -35,6 +35,7 @@ class Messenger;
 namespace term {
 
 struct CoreState;
+struct HoldMaker;
 struct ScopeState;
 struct Standing;
 
@@ -57,7 +58,7 @@ class Hold {
 
  private:
   TeamCore* team_;
-  const std::string* maker_ = nullptr;  // with its place; nullptr: shoal
+  const HoldMaker* maker_ = nullptr;  // nullptr: shoal
 };
 
 /// Use of a team of this rank by code that may run beside its end: while this exists, its core
