@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -164,22 +165,22 @@ class Runtime::State {
                 "shoal::Runtime '{}' has the ranks 0 to {}, but no rank {}", name_, size() - 1,
                 rank.value());
     entries_.lock_shared();
-    const std::lock_guard lock(mutex_);
-    if (is_open_ && !has_ended_) return ranks_[static_cast<std::size_t>(rank.value())].world;
+    if (is_open()) return ranks_[static_cast<std::size_t>(rank.value())].world;
     entries_.unlock_shared();
+    const std::lock_guard lock(mutex_);
     refuse();
   }
   void leave() { entries_.unlock_shared(); }
+  // acquire: the worlds were there before
   [[nodiscard]] bool is_open() const {
-    const std::lock_guard lock(mutex_);
-    return is_open_ && !has_ended_;
+    return is_open_.load(std::memory_order_acquire) && !has_ended_.load(std::memory_order_acquire);
   }
 
   void run_section(const Function<void(World&)>& function) {
     const std::lock_guard turn(sections_);
     runtime::Section section{function, size()};
     std::unique_lock lock(mutex_);
-    if (!is_open_ || has_ended_) refuse();
+    if (!is_open()) refuse();
     for (OfRank& rank : ranks_) rank.orders->give(&section);
     changed_.wait(lock, [&] { return section.ranks_left == 0 || has_ended_; });
     if (section.ranks_left > 0) std::rethrow_exception(take_error());
@@ -291,13 +292,13 @@ class Runtime::State {
 
   std::mutex sections_;        // one call of run() or stop() at a time; before mutex_
   std::shared_mutex entries_;  // held by calls that give work; before mutex_
-  mutable std::mutex mutex_;   // for all below
+  mutable std::mutex mutex_;   // for all below; is_open() reads two of them without it
   std::condition_variable changed_;
   std::vector<OfRank> ranks_;
   int ranks_here_ = 0;
-  bool is_open_ = false;
-  bool has_ended_ = false;  // with error_, if it has failed
-  bool is_told_ = false;    // a call has thrown error_
+  std::atomic<bool> is_open_{false};
+  std::atomic<bool> has_ended_{false};  // with error_, if it has failed
+  bool is_told_ = false;                // a call has thrown error_
   std::exception_ptr error_;
 
   std::optional<runtime::LossAtExit> loss_;  // until stop()

@@ -4,6 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include "support/failed_runs.hpp"
+#include "support/refusal.hpp"
 #include "support/trace_files.hpp"
 
 #include <gmock/gmock.h>
@@ -26,18 +27,8 @@ using shoal::Rank;
 using shoal::Runtime;
 using shoal::World;
 using shoal::testing::said_by;
+using shoal::testing::text_of;
 using ::testing::HasSubstr;
-
-/// The text of the error of this type that `call` throws.
-template <class Error, class Call>
-std::string text_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Runtime, RunsTasksOfAnyThread) {
   Runtime runtime({.ranks = 2, .workers = 2});
