@@ -11,8 +11,10 @@
 #include <shoal/recipients.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -104,7 +106,15 @@ struct AnyNumber {
   template <class T, class N>
   static std::optional<T> exactly(N number) {
     if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<T>(number);  // rounds, as everywhere
+      if constexpr (std::is_floating_point_v<N>) {  // rounds, as everywhere
+        if (std::isfinite(number) && std::abs(number) > std::numeric_limits<T>::max())
+          return std::nullopt;
+      } else {
+        constexpr auto kLargest = std::int64_t{1} << std::numeric_limits<T>::digits;
+        if (std::cmp_greater(number, kLargest) || std::cmp_less(number, -kLargest))
+          return std::nullopt;
+      }
+      return static_cast<T>(number);
     } else if constexpr (std::is_floating_point_v<N>) {
       return std::nullopt;  // would lose its fraction
     } else {
