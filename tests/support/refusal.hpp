@@ -1,5 +1,5 @@
 #pragma once
-// Errors of refused calls.
+// Errors of calls.
 
 #include <shoal/detail/base/check.hpp>
 
@@ -7,14 +7,20 @@
 
 namespace shoal::testing {
 
-template <class F>
-std::string refusal_of(F&& call) {
+/// The text of the Error that `call` throws; `none` if it throws none.
+template <class Error, class F>
+std::string text_of(F&& call, const char* none = "") {
   try {
     call();
-  } catch (const CheckError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
-  return "nothing was refused";
+  return none;
+}
+
+template <class F>
+std::string refusal_of(F&& call) {
+  return text_of<CheckError>(call, "nothing was refused");
 }
 
 }  // namespace shoal::testing

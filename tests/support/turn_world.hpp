@@ -5,6 +5,8 @@
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/error.hpp>
 
+#include <gtest/gtest.h>
+
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"
 
@@ -54,6 +56,22 @@ inline TurnResult run_turns(const TurnOptions& options,
     result.errors.push_back(rank->error());
   }
   return result;
+}
+
+/// Runs `program` in the orders of this many seeds: no rank fails in any.
+inline void run_seeds(std::uint64_t seeds, int ranks, int workers,
+                      const std::function<void(World&)>& program) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto result =
+        run_turns({.seed = seed, .ranks = ranks, .workers = workers}, [&](World& world) {
+          program(world);
+          return 0;
+        });
+    for (const std::exception_ptr& error : result.errors) {
+      ASSERT_EQ(error, nullptr) << shoal::describe(error);
+    }
+  }
 }
 
 /// Runs `program` on one rank with one worker; what it or its tasks threw, or "".

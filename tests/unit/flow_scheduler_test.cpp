@@ -33,24 +33,10 @@ using shoal::PerformanceModels;
 using shoal::ReadyTask;
 using shoal::World;
 using shoal::testing::error_of;
-using shoal::testing::run_turns;
+using shoal::testing::run_seeds;
 using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::Optional;
-
-void run_seeds(int workers, const std::function<void(World&)>& program) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE(seed);
-    const auto result =
-        run_turns({.seed = seed, .ranks = 1, .workers = workers}, [&](World& world) {
-          program(world);
-          return 0;
-        });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_EQ(error, nullptr) << shoal::describe(error);
-    }
-  }
-}
 
 /// The order in which one worker runs tasks 0 to 5, of priorities 0, 2, 1, 0, 2, 1.
 std::vector<int> order_of(World& world, const std::string& scheduler) {
@@ -68,7 +54,7 @@ std::vector<int> order_of(World& world, const std::string& scheduler) {
 }
 
 TEST(FlowScheduler, OneWorker_RunsTasksInTheOrderOfTheScheduler) {
-  run_seeds(1, [](World& world) {
+  run_seeds(24, 1, 1, [](World& world) {
     EXPECT_EQ(order_of(world, "fifo"), (std::vector<int>{0, 1, 2, 3, 4, 5}));
     const std::vector<int> by_priority{1, 4, 2, 5, 0, 3};
     EXPECT_EQ(order_of(world, "priority"), by_priority);
@@ -102,7 +88,7 @@ class Noted final : public FlowScheduler {
 };
 
 TEST(FlowScheduler, Completion_SpreadsTasksAndKeepsThemNearTheirData) {
-  run_seeds(3, [](World& world) {
+  run_seeds(24, 1, 3, [](World& world) {
     const auto models = std::make_shared<PerformanceModels>();
     for (int i = 0; i < 5; ++i) models->add("step", 80'000, 1000);
     for (int i = 0; i < 5; ++i) models->add("alone", 0, 1000);

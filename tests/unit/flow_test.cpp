@@ -41,24 +41,10 @@ using shoal::with_priority;
 using shoal::World;
 using shoal::write;
 using shoal::testing::error_of;
+using shoal::testing::run_seeds;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using testing::HasSubstr;
-
-/// In the simulator, with several seeds; what the ranks threw.
-void run_seeds(int ranks, int workers, const std::function<void(World&)>& program) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    SCOPED_TRACE(seed);
-    const auto result =
-        run_turns({.seed = seed, .ranks = ranks, .workers = workers}, [&](World& world) {
-          program(world);
-          return 0;
-        });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_EQ(error, nullptr) << shoal::describe(error);
-    }
-  }
-}
 
 /// Errors of all ranks, one after the other.
 std::string errors_of(int ranks, const std::function<void(World&)>& program,
@@ -75,7 +61,7 @@ std::string errors_of(int ranks, const std::function<void(World&)>& program,
 }
 
 TEST(Flow, Tasks_SeeWhatTheOnesBeforeHaveWritten) {
-  run_seeds(1, 3, [](World& world) {
+  run_seeds(24, 1, 3, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(1);
     const auto b = flow.data(0);
@@ -95,7 +81,7 @@ TEST(Flow, Tasks_SeeWhatTheOnesBeforeHaveWritten) {
 }
 
 TEST(Flow, Version_TravelsOnceToEachRank) {
-  run_seeds(3, 1, [](World& world) {
+  run_seeds(24, 3, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(std::vector<int>(10, 7), {.owner = Rank(0)});
     const auto sum = flow.data(0, {.owner = Rank(1)});
@@ -123,7 +109,7 @@ TEST(Flow, Version_TravelsOnceToEachRank) {
 }
 
 TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
-  run_seeds(5, 1, [](World& world) {
+  run_seeds(24, 5, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(std::vector<int>(), {.owner = Rank(0)});
     std::vector<Data<int>> sums;
@@ -149,7 +135,7 @@ TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
 }
 
 TEST(Flow, Sends_OfAValueThatHasLeftAreMissedBroadcasts) {
-  run_seeds(4, 1, [](World& world) {
+  run_seeds(24, 4, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(std::vector<int>(1000, 3), {.owner = Rank(0)});
     const auto b = flow.data(std::vector<int>(10, 4), {.owner = Rank(0)});
@@ -225,7 +211,7 @@ TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
   static constexpr std::size_t kShare = 8192;
   for (const std::size_t words : {std::size_t{100}, std::size_t{4000}}) {
     SCOPED_TRACE(words);
-    run_seeds(3, 1, [words](World& world) {
+    run_seeds(24, 3, 1, [words](World& world) {
       Flow flow(world, "early", {.early_bytes_max = 2 * kShare});
       std::vector<Data<std::span<std::uint64_t>>> values;
       std::vector<Data<std::vector<std::uint64_t>>> lists;
@@ -266,7 +252,7 @@ TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
 }
 
 TEST(Flow, Matrix_WithLeadingDimension_ComesBackToItsMemory) {
-  run_seeds(2, 1, [](World& world) {
+  run_seeds(24, 2, 1, [](World& world) {
     std::vector<double> memory(5 * 3, -1);
     Flow flow(world);
     const bool here = world.rank() == 0;
@@ -291,7 +277,7 @@ TEST(Flow, Matrix_WithLeadingDimension_ComesBackToItsMemory) {
 }
 
 TEST(Flow, Modes_CommutativeReductionScratch) {
-  run_seeds(4, 2, [](World& world) {
+  run_seeds(24, 4, 2, [](World& world) {
     Flow flow(world);
     const auto sum = flow.data(100L, {.owner = Rank(1)});
     const auto list = flow.data(std::vector<int>(), {.owner = Rank(2)});
@@ -316,7 +302,7 @@ TEST(Flow, Modes_CommutativeReductionScratch) {
 }
 
 TEST(Flow, Unregister_LeavesTasksTheirScratchMemory) {
-  run_seeds(2, 2, [](World& world) {
+  run_seeds(24, 2, 2, [](World& world) {
     Flow flow(world);
     const auto sum = flow.data(0L, {.owner = Rank(1)});
     const auto room = flow.vector<int>(nullptr, 1000);
@@ -339,7 +325,7 @@ TEST(Flow, Unregister_LeavesTasksTheirScratchMemory) {
 }
 
 TEST(Flow, Throttle_HoldsTheInserterBack) {
-  run_seeds(2, 2, [](World& world) {
+  run_seeds(24, 2, 2, [](World& world) {
     Flow flow(world, "small", {.tasks_max = 8});
     const auto a = flow.data(0, {.owner = Rank(1)});
     std::uint64_t most = 0;
@@ -353,7 +339,7 @@ TEST(Flow, Throttle_HoldsTheInserterBack) {
 }
 
 TEST(Flow, Pruned_RanksInsertWhatConcernsThem) {
-  run_seeds(3, 1, [](World& world) {
+  run_seeds(24, 3, 1, [](World& world) {
     Flow flow(world, "pruned", {.pruned = true});
     const auto a = flow.data(1, {.owner = Rank(0), .tag = 10});
     const auto b = flow.data(0, {.owner = Rank(1), .tag = 11});
@@ -450,7 +436,7 @@ TEST(Flow, PrunedTooMuch_AMigrationBeforeAGet_IsAnError) {
 }
 
 TEST(Flow, Pruned_AGetAfterAMigration_HasTheValueOnAllRanks) {
-  run_seeds(3, 1, [](World& world) {
+  run_seeds(24, 3, 1, [](World& world) {
     Flow flow(world, "pruned", {.pruned = true});
     const auto x = flow.data(1, {.owner = Rank(0), .tag = 1, .name = "x"});
     EXPECT_EQ(flow.get(x), 1);
@@ -461,7 +447,7 @@ TEST(Flow, Pruned_AGetAfterAMigration_HasTheValueOnAllRanks) {
 }
 
 TEST(Flow, SubFlows_AreInsertedByTasksOfTheirOwn) {
-  run_seeds(2, 2, [](World& world) {
+  run_seeds(24, 2, 2, [](World& world) {
     Flow flow(world);
     std::vector<Data<int>> data;
     std::vector<std::unique_ptr<Flow>> parts;
@@ -484,7 +470,7 @@ TEST(Flow, SubFlows_AreInsertedByTasksOfTheirOwn) {
 }
 
 TEST(Flow, Task_FiresEventsFulfilsGraphsAndWaits) {
-  run_seeds(2, 2, [](World& world) {
+  run_seeds(24, 2, 2, [](World& world) {
     std::atomic<int> ran{0};
     shoal::Events events(world);
     shoal::TaskGraph<int> graph(world, "after");
@@ -518,7 +504,7 @@ class Adder : public shoal::DistributedObject<Adder> {
 };
 
 TEST(Flow, Task_InvokesADistributedObjectAndUsesItsResult) {
-  run_seeds(3, 2, [](World& world) {
+  run_seeds(24, 3, 2, [](World& world) {
     constexpr int kTasks = 4;
     Adder adder(world);
     Flow flow(world);
@@ -538,7 +524,7 @@ TEST(Flow, Task_InvokesADistributedObjectAndUsesItsResult) {
 }
 
 TEST(Flow, Codelet_ChoosesAmongImplementations) {
-  run_seeds(1, 1, [](World& world) {
+  run_seeds(24, 1, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(0);
     Codelet add("add", [](int& value, int by) { value += by; });
@@ -550,7 +536,7 @@ TEST(Flow, Codelet_ChoosesAmongImplementations) {
 }
 
 TEST(Flow, Priorities_DecideAmongReadyTasks) {
-  run_seeds(1, 1, [](World& world) {
+  run_seeds(24, 1, 1, [](World& world) {
     Flow flow(world);
     std::vector<int> order;
     const auto gate = flow.data(0);
@@ -567,7 +553,7 @@ TEST(Flow, Priorities_DecideAmongReadyTasks) {
 
 // Ranks 0 and 1 insert different tasks before those that run on either of them.
 TEST(Flow, Pruned_TiesAreBrokenAlikeOnAllRanks) {
-  run_seeds(3, 1, [](World& world) {
+  run_seeds(24, 3, 1, [](World& world) {
     constexpr int kData = 6;
     Flow flow(world, "pruned", {.pruned = true});
     const auto add = [](int& a, int& b) {
@@ -597,7 +583,7 @@ TEST(Flow, Pruned_TiesAreBrokenAlikeOnAllRanks) {
 
 TEST(Flow, OnCheapest_WithoutDataTakesAllRanks) {
   for (const bool pruned : {false, true}) {
-    run_seeds(3, 1, [pruned](World& world) {
+    run_seeds(24, 3, 1, [pruned](World& world) {
       Flow flow(world, "spread", {.pruned = pruned});
       std::atomic<int> ran{0};
       const auto room = flow.vector<int>(nullptr, 4, {.tag = 1});
@@ -612,7 +598,7 @@ TEST(Flow, OnCheapest_WithoutDataTakesAllRanks) {
 }
 
 TEST(Flow, Get_OfAVectorOrMatrixReturnsItsElements) {
-  run_seeds(2, 1, [](World& world) {
+  run_seeds(24, 2, 1, [](World& world) {
     std::vector<int> memory{1, 2, -1, 3, 4, -1};
     Flow flow(world);
     const auto a = flow.vector<bool>(nullptr, 3, {.owner = Rank(1)});
@@ -625,7 +611,7 @@ TEST(Flow, Get_OfAVectorOrMatrixReturnsItsElements) {
 }
 
 TEST(Flow, AcquireAsync_OnARankThatIsNotTheOwner) {
-  run_seeds(2, 1, [](World& world) {
+  run_seeds(24, 2, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(3, {.owner = Rank(0)});
     const auto mine = flow.acquire_async(read(a), on_rank(Rank(1))).get();
@@ -639,7 +625,7 @@ TEST(Flow, AcquireAsync_OnARankThatIsNotTheOwner) {
 void double_it(int& value) noexcept { value *= 2; }
 
 TEST(Flow, Codelet_OfAFunctionThatDoesNotThrow) {
-  run_seeds(1, 1, [](World& world) {
+  run_seeds(24, 1, 1, [](World& world) {
     Flow flow(world);
     const auto a = flow.data(1);
     const Codelet add("add", [](int& value) noexcept { ++value; });

@@ -26,26 +26,13 @@ using shoal::Rank;
 using shoal::TaskGraph;
 using shoal::World;
 using shoal::testing::error_of;
-using shoal::testing::run_turns;
+using shoal::testing::run_seeds;
 using testing::HasSubstr;
-
-void run_seeds(int ranks, const std::function<void(World&)>& program) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    const auto result = run_turns({.seed = seed, .ranks = ranks, .workers = 2}, [&](World& world) {
-      program(world);
-      return 0;
-    });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_EQ(error, nullptr) << shoal::describe(error);
-    }
-  }
-}
 
 // A row of parts: those at the ends have one neighbour.
 TEST(GraphInputs, OptionalOnes_MayBeMissing) {
   constexpr int kParts = 9;
-  run_seeds(3, [](World& world) {
+  run_seeds(60, 3, 2, [](World& world) {
     long sum = 0;
     const auto rank_of = [&](int part) { return Rank(part % world.size()); };
     TaskGraph<int> parts(world, "parts");
@@ -71,7 +58,7 @@ TEST(GraphInputs, OptionalOnes_MayBeMissing) {
 }
 
 TEST(GraphInputs, AnEmptyOptional_CountsAsADependency) {
-  run_seeds(2, [](World& world) {
+  run_seeds(60, 2, 2, [](World& world) {
     int ran = 0;
     TaskGraph<int> graph(world, "graph");
     graph.set_rank([](int k) { return k; })
@@ -92,7 +79,7 @@ TEST(GraphInputs, AnEmptyOptional_CountsAsADependency) {
 }
 
 TEST(GraphInputs, AnOptionalView_RefersToKeptElements) {
-  run_seeds(2, [](World& world) {
+  run_seeds(60, 2, 2, [](World& world) {
     double sum = 0;
     TaskGraph<int> graph(world, "graph");
     graph.set_rank([](int k) { return k; })
@@ -107,7 +94,7 @@ TEST(GraphInputs, AnOptionalView_RefersToKeptElements) {
 }
 
 TEST(GraphInputs, GatheredOnes_AreAllThatCome) {
-  run_seeds(3, [](World& world) {
+  run_seeds(60, 3, 2, [](World& world) {
     std::vector<std::string> names;
     TaskGraph<int> graph(world, "graph");
     graph.set_rank([](int k) { return k; })
@@ -128,7 +115,7 @@ TEST(GraphInputs, GatheredOnes_AreAllThatCome) {
 // Of values that can only be moved, too.
 TEST(GraphInputs, AReduction_JoinsWhatComes) {
   constexpr int kValues = 30;
-  run_seeds(3, [](World& world) {
+  run_seeds(60, 3, 2, [](World& world) {
     long sum = 0;
     std::string longest;
     TaskGraph<int> graph(world, "sums");
@@ -168,7 +155,7 @@ TEST(GraphInputs, AReductionThatThrows_NamesTheTask) {
 }
 
 TEST(GraphInputs, Numbers_AreConvertedWhereNothingIsLost) {
-  run_seeds(2, [](World& world) {
+  run_seeds(60, 2, 2, [](World& world) {
     int ran = 0;
     TaskGraph<long> graph(world, "graph");
     graph.set_rank([](long k) { return static_cast<int>(k % 2); })
@@ -194,7 +181,7 @@ TEST(GraphInputs, Numbers_AreConvertedWhereNothingIsLost) {
 }
 
 TEST(GraphInputs, WithoutAMapping_TasksSpreadOverTheWorkers) {
-  run_seeds(1, [](World& world) {
+  run_seeds(60, 1, 2, [](World& world) {
     int ran = 0;
     TaskGraph<std::pair<int, int>> graph(world, "graph");
     graph.set_indegree([](auto) { return 1; }).set_task([&](const std::pair<int, int>&) { ++ran; });
@@ -223,6 +210,12 @@ TEST(GraphInputs, WrongCalls_AreRefusedByName) {
               HasSubstr("send() of int 300 to slot 0: the function of set_task() takes"));
   EXPECT_THAT(with_graph(takes_small, [](auto& graph) { graph.send(0, 1, 1); }),
               HasSubstr("send() of int 1 to slot 1: the function of set_task() takes bool"));
+  const auto takes_float = [](int, float) {};
+  EXPECT_THAT(
+      with_graph(takes_float, [](auto& graph) { graph.send(0, 0, (1 << 24) + 1); }),
+      HasSubstr("send() of int 16777217 to slot 0: the function of set_task() takes float"));
+  EXPECT_THAT(with_graph(takes_float, [](auto& graph) { graph.send(0, 0, 1e300); }),
+              HasSubstr("send() of double to slot 0: the function of set_task() takes float"));
   EXPECT_THAT(with_graph(takes_optional, [](auto& graph) { graph.send(0, 0, 1L); }),
               HasSubstr("call set_indegree() before the first fulfill()"));
   EXPECT_THAT(with_graph(takes_all, [](auto& graph) { graph.send(0, 0, 1L); }),

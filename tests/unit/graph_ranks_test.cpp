@@ -24,24 +24,12 @@ using shoal::Rank;
 using shoal::TaskGraph;
 using shoal::World;
 using shoal::testing::error_of;
+using shoal::testing::run_seeds;
 using shoal::testing::run_turns;
 using testing::HasSubstr;
 
-void run_seeds(int ranks, const std::function<void(World&)>& program) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE(seed);
-    const auto result = run_turns({.seed = seed, .ranks = ranks, .workers = 2}, [&](World& world) {
-      program(world);
-      return 0;
-    });
-    for (const std::exception_ptr& error : result.errors) {
-      ASSERT_EQ(error, nullptr) << shoal::describe(error);
-    }
-  }
-}
-
 TEST(GraphOverRanks, Fulfill_ReachesTheRankOfTheKey) {
-  run_seeds(4, [](World& world) {
+  run_seeds(60, 4, 2, [](World& world) {
     constexpr int kTasks = 60;
     std::vector<int> ran(kTasks, 0);
     TaskGraph<int> tree(world, "tree");
@@ -62,7 +50,7 @@ TEST(GraphOverRanks, Fulfill_ReachesTheRankOfTheKey) {
 }
 
 TEST(GraphOverRanks, Send_BringsInputsOfSeveralTypes) {
-  run_seeds(3, [](World& world) {
+  run_seeds(60, 3, 2, [](World& world) {
     using Key = std::array<int, 2>;
     constexpr int kSteps = 6;
     constexpr int kWidth = 5;
@@ -103,7 +91,7 @@ TEST(GraphOverRanks, Send_BringsInputsOfSeveralTypes) {
 }
 
 TEST(GraphOverRanks, SendAll_SendsOnceToEachRank) {
-  run_seeds(8, [](World& world) {
+  run_seeds(60, 8, 2, [](World& world) {
     std::atomic<int> ran{0};
     TaskGraph<int> graph(world, "read");
     graph.set_rank([&](int k) { return k % world.size(); })
@@ -159,7 +147,7 @@ TEST(GraphOverRanks, SendAll_ToManyRanks_GoesAlongATree) {
 
 // Each task has its own vector, which it may write to while others still get it; or shares one.
 TEST(GraphOverRanks, LargeInputs_ArriveWhole) {
-  run_seeds(6, [](World& world) {
+  run_seeds(60, 6, 2, [](World& world) {
     constexpr std::size_t kCount = 12'000;
     constexpr int kTasks = 14;
     using Shared = Immutable<std::vector<int>>;

@@ -4,6 +4,8 @@
 #include <shoal/shoal.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/on_workers.hpp"
+#include "support/refusal.hpp"
 #include "support/wait_world.hpp"
 
 #include <array>
@@ -29,31 +31,14 @@ using shoal::TaskGroup;
 using shoal::World;
 using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
+using shoal::testing::text_of;
 using shoal::testing::texts_of;
 using testing::Each;
 using testing::HasSubstr;
 
-class Loops : public testing::TestWithParam<int> {
- protected:
-  template <class F>
-  static void run(F program) {
-    EXPECT_EQ(run_world(1, GetParam(), program), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Workers, Loops, testing::Values(1, 2, 4),
+class Loops : public shoal::testing::OnWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, Loops, shoal::testing::kWorkerCounts,
                          testing::PrintToStringParamName());
-
-/// Text of the E that `f` throws; "" if it throws none.
-template <class E, class F>
-std::string thrown_by(F&& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST_P(Loops, EachIteration_RunsOnce) {
   run([](World&) {
@@ -234,15 +219,15 @@ TEST_P(Loops, FirstException_ComesOut_AndTheRestIsSkipped) {
         if (i == 100) throw std::runtime_error("iteration 100");
       });
     };
-    EXPECT_EQ(thrown_by<std::runtime_error>(loop), "iteration 100");
+    EXPECT_EQ(text_of<std::runtime_error>(loop), "iteration 100");
     EXPECT_LT(begun.load(), 1'000'000);
     begun = 0;
-    EXPECT_EQ(thrown_by<std::runtime_error>([] {
+    EXPECT_EQ(text_of<std::runtime_error>([] {
                 shoal::parallel_invoke([] { throw std::runtime_error("one"); },
                                        [] { throw std::runtime_error("one"); });
               }),
               "one");
-    EXPECT_EQ(thrown_by<std::runtime_error>([] {
+    EXPECT_EQ(text_of<std::runtime_error>([] {
                 const std::vector<int> one{1};
                 shoal::parallel_for_each(one, [](int item, shoal::Feeder<int>& feeder) {
                   for (int i = 0; i < 10; ++i) feeder.add(item + 1);
@@ -262,7 +247,7 @@ TEST_P(Loops, AnExceptionOfANestedLoop_ComesOutOfTheOuterOne) {
         });
       });
     };
-    EXPECT_EQ(thrown_by<std::runtime_error>(loop), "7, 9");
+    EXPECT_EQ(text_of<std::runtime_error>(loop), "7, 9");
   });
 }
 
@@ -272,7 +257,7 @@ TEST_P(Loops, OfACancelledGroup_SkipTheRest) {
     std::string text;
     TaskGroup group;
     group.spawn([&] {
-      text = thrown_by<CancelledError>([&] {
+      text = text_of<CancelledError>([&] {
         shoal::parallel_for(0, 1'000'000,
                             [&](int i) {
                               ++begun;
@@ -458,27 +443,26 @@ TEST(LoopsRefused, OnAThreadThatIsNoWorker) {
                       [](World&) {
                         std::string text;
                         std::thread thread([&text] {
-                          text =
-                              thrown_by<CheckError>([] { shoal::parallel_for(0, 3, [](int) {}); });
+                          text = text_of<CheckError>([] { shoal::parallel_for(0, 3, [](int) {}); });
                         });
                         thread.join();
                         EXPECT_THAT(text, HasSubstr("parallel_for was made or used on a thread "
                                                     "outside shoal's workers"));
                       }),
             0);
-  EXPECT_THAT(thrown_by<CheckError>([] { shoal::parallel_invoke([] {}, [] {}); }),
+  EXPECT_THAT(text_of<CheckError>([] { shoal::parallel_invoke([] {}, [] {}); }),
               HasSubstr("parallel_invoke was made or used on a thread outside shoal's workers"));
 }
 
 TEST(LoopsRefused, ARangeThatEndsBeforeItBegins) {
   EXPECT_EQ(run_world(1, 1,
                       [](World&) {
-                        EXPECT_EQ(thrown_by<CheckError>([] {
+                        EXPECT_EQ(text_of<CheckError>([] {
                                     shoal::parallel_for(5, 3, [](int) {}, {.name = "back"});
                                   }),
                                   "parallel_for 'back': its range ends before it begins, or has "
                                   "more than 2^63 - 1 iterations");
-                        EXPECT_THAT(thrown_by<CheckError>([] {
+                        EXPECT_THAT(text_of<CheckError>([] {
                                       shoal::parallel_for(-1, std::size_t{3}, [](std::size_t) {});
                                     }),
                                     HasSubstr("its range ends before it begins"));

@@ -4,6 +4,8 @@
 #include <shoal/static_graph.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/on_workers.hpp"
+#include "support/refusal.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
@@ -18,28 +20,13 @@ using shoal::CheckError;
 using shoal::StaticGraph;
 using shoal::World;
 using shoal::testing::in_many_orders;
+using shoal::testing::refusal_of;
 using shoal::testing::run_world;
 using testing::HasSubstr;
 
-class Graphs : public testing::TestWithParam<int> {
- protected:
-  template <class F>
-  static void run(F program) {
-    EXPECT_EQ(run_world(1, GetParam(), program), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Workers, Graphs, testing::Values(1, 2, 4),
+class Graphs : public shoal::testing::OnWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, Graphs, shoal::testing::kWorkerCounts,
                          testing::PrintToStringParamName());
-
-std::string refusal_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const CheckError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 void check_diamond(int rounds) {
   StaticGraph graph("diamond");

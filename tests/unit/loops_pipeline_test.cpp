@@ -4,6 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/on_workers.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
@@ -22,15 +23,8 @@ using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
 using testing::HasSubstr;
 
-class Pipelines : public testing::TestWithParam<int> {
- protected:
-  template <class F>
-  static void run(F program) {
-    EXPECT_EQ(run_world(1, GetParam(), program), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Workers, Pipelines, testing::Values(1, 2, 4),
+class Pipelines : public shoal::testing::OnWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, Pipelines, shoal::testing::kWorkerCounts,
                          testing::PrintToStringParamName());
 
 auto numbers_to(int count) {

@@ -5,6 +5,7 @@
 #include <shoal/worker_local.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/on_workers.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
@@ -24,15 +25,8 @@ using shoal::testing::in_many_orders;
 using shoal::testing::run_world;
 using testing::HasSubstr;
 
-class Reductions : public testing::TestWithParam<int> {
- protected:
-  template <class F>
-  static void run(F program) {
-    EXPECT_EQ(run_world(1, GetParam(), program), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Workers, Reductions, testing::Values(1, 2, 4),
+class Reductions : public shoal::testing::OnWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, Reductions, shoal::testing::kWorkerCounts,
                          testing::PrintToStringParamName());
 
 struct Join {

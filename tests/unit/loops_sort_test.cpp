@@ -4,6 +4,7 @@
 #include <shoal/shoal.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/on_workers.hpp"
 #include "support/wait_world.hpp"
 
 #include <algorithm>
@@ -20,17 +21,9 @@ namespace loops_sort_test {
 
 using shoal::World;
 using shoal::testing::in_many_orders;
-using shoal::testing::run_world;
 
-class Sorting : public testing::TestWithParam<int> {
- protected:
-  template <class F>
-  static void run(F program) {
-    EXPECT_EQ(run_world(1, GetParam(), program), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Workers, Sorting, testing::Values(1, 2, 4),
+class Sorting : public shoal::testing::OnWorkers {};
+INSTANTIATE_TEST_SUITE_P(Workers, Sorting, shoal::testing::kWorkerCounts,
                          testing::PrintToStringParamName());
 
 /// Numbers in patterns that are hard on a quicksort.
