@@ -84,8 +84,8 @@ bool wants_stop(const Receiver& receiver) {
   }
 }
 
-/// What a task owns of an operation: exactly one completion of its receiver. A task that is
-/// dropped, as its team is cancelled or has failed, completes it as stopped.
+/// The duty of a task to complete a receiver exactly once. A task that is dropped, as its team is
+/// cancelled or has failed, completes it as stopped.
 template <class Receiver>
 class OwedCompletion {
  public:
@@ -130,7 +130,7 @@ class ScheduleSender {
   using completion_signatures =
       execution::completion_signatures<execution::set_value_t(), execution::set_stopped_t()>;
 
-  /// What start() begins.
+  /// The operation that start() begins.
   template <class Receiver>
   class Operation {
    public:
@@ -217,7 +217,7 @@ class FutureSender {
   /// Takes the future.
   explicit FutureSender(Future<T> future) : future_(std::move(future)) {}
 
-  /// What start() begins.
+  /// The operation that start() begins.
   template <class Receiver>
   class Operation {
    public:

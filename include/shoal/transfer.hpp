@@ -55,7 +55,7 @@ class Pending {
   }
   /// Adds a request to `next`, a group, that ends with the last of these. Called before end_one().
   void then(sync::Ref<Pending> next) { then_ = std::move(next); }
-  /// The same for a group itself, which forgets `next` when it ends.
+  /// Adds a request to `next` that ends with the last of this group, which then forgets `next`.
   void then_as_group(sync::Ref<Pending> next) {
     is_group_ = true;
     then_ = std::move(next);

@@ -81,7 +81,7 @@ class Comparison {
   /// Returns the log that find_log() finds, for a caller that does not hold the lock.
   [[nodiscard]] const ProgramLog* log_of(std::uint32_t sequence) const;
   [[nodiscard]] std::string text_of(const Digest* digest) const;
-  /// What text_of() leaves out: the number of the datum, or the type of one that is registered.
+  /// The number of a datum, or the type of one that is registered; text_of() leaves them out.
   [[nodiscard]] std::string detail_of(const Digest* digest) const;
 
   Core& core_;

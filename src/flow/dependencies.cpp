@@ -7,7 +7,7 @@
 namespace shoal::flow {
 
 // Tasks that were inserted while nothing was recorded have no identifier: nothing is known of them.
-// What is never a task of the scheduler is a join in traces: those that wait for it wait for all
+// A FlowTask that is never submitted is a join in traces: the tasks that wait for it wait for all
 // that it waits for.
 void Dependencies::add(FlowTask& task, std::span<Instance* const> held) {
   if (!task.is_scheduled()) {

@@ -141,7 +141,7 @@ bool Tokens::enter_free(Token& token) {
     return true;
   }
   if (in_order) {
-    // Those that have not passed the stage follow each other, so places suffice.
+    // The tokens that have not passed the stage have consecutive numbers: each has a place.
     stage.waiting[static_cast<std::size_t>(token.number) % token_count_] = &token;
   } else {
     stage.waiting.push_back(&token);

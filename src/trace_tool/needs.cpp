@@ -1,5 +1,5 @@
-// What tasks have waited for: dependencies that were recorded, whole or in parts, and the causes of
-// the events by which they became ready.
+// Dependencies of tasks: those that were recorded, whole or in parts, and the causes of the events
+// by which tasks became ready.
 
 #include "trace_tool/model.hpp"
 

@@ -92,7 +92,7 @@ void add_ranks(Lines& out, const Analysis& analysis) {
 
 namespace {
 
-/// What the first process says of the run; "": nothing.
+/// A fact of the run, as the first process has written it; "": none.
 std::string identity_text(const Input& input, const char* key) {
   const auto processes = input.identity().find("processes");
   if (processes == input.identity().end() || processes->empty()) return "";

@@ -9,7 +9,7 @@
 
 namespace shoal::trace_tool {
 
-/// What bounds a run, or makes it slower than another one.
+/// The bound of a run, or the reason why it is slower than another one.
 struct Verdict {
   std::string bound;  // work, chain, imbalance, messages, insertion, waiting, processors, unknown
   std::string cause;  // kind of the hint that it rests on; "": of none

@@ -72,7 +72,8 @@ class Sequence {
   void count_created(std::uint64_t count = 1) { progress_.count_created(count); }
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.
   void enter_all(FlowTask& task);
-  /// The same, and records its dependencies if there is a recording. It holds `held` already.
+  /// Lets `task`, which holds `held` already, enter the queues of its accesses, and records its
+  /// dependencies if there is a recording.
   void enter_watched(FlowTask& task, std::span<Instance* const> held = {});
   /// Ends an open reduction before an access of `mode`.
   void settle(Handle& handle, Mode mode);
