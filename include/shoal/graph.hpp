@@ -251,7 +251,7 @@ class TaskGraph final : private term::Unsatisfied {
     if constexpr (fits) {
       set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
-          scope_, [this](const K& k, int count) { fulfill_here(k, count); },
+          scope_, [this](const K& k, int count) { fulfill_from_outside(k, count); },
           messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
       handlers_.push_back(message->number());
       forward_ = [message](int rank, const K& k, int count) {
@@ -505,7 +505,9 @@ class TaskGraph final : private term::Unsatisfied {
       return static_cast<K>(k);
     }
   }
-  void fulfill_here(const K& k, int count) {
+  // By messages and inputs.
+  void fulfill_from_outside(const K& k, int count) { fulfill_here(k, count); }
+  SHOAL_ALWAYS_INLINE void fulfill_here(const K& k, int count) {
     // acquire pairs with the release in fulfill_slowly(): the functions are seen.
     if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
       if (fulfill_slowly(k, count)) return;
@@ -526,7 +528,7 @@ class TaskGraph final : private term::Unsatisfied {
   }
   [[nodiscard]] int rank_of(const K& k) const {
     const int rank = rank_(k);
-    if (rank < 0 || rank >= scope_.size()) [[unlikely]]
+    if (rank != scope_.rank().value() && (rank < 0 || rank >= scope_.size())) [[unlikely]]
       graph::refuse_graph_rank(scope_, name_, task_name(k), rank);
     return rank;
   }
@@ -594,7 +596,8 @@ class TaskGraph final : private term::Unsatisfied {
     graph::check_key_parameter<F, K>();
     check_unused();
     auto inputs = std::make_shared<Table>(
-        scope_, name_, place_, std::move(function), [this](const K& k) { fulfill_here(k, 1); },
+        scope_, name_, place_, std::move(function),
+        [this](const K& k) { fulfill_from_outside(k, 1); },
         [this](const K& k) { return rank_here(k) == scope_.rank(); });
     inputs->add_handlers(handlers_);
     task_ = [inputs](const K& k) { inputs->run(k); };
@@ -678,7 +681,9 @@ class TaskGraph final : private term::Unsatisfied {
       if (known == nullptr) known = &history_->keys.insert(hash, k, {});
       past = *known;
       if (!known->done) {
-        result = count_hashed(hash, k, count, indegree, entry);
+        Shard& shard = shard_of(hash);
+        const sync::StoreReleaseLock shard_lock(shard.mutex);
+        result = shard.table.fulfill(hash, k, count, indegree, entry);
         known->done = result == graph::Fulfill::ready;
         known->add(count, culprit);
       }
@@ -700,21 +705,21 @@ class TaskGraph final : private term::Unsatisfied {
     return task_name_ ? task_name_(k) : name_ + "[" + format_key(k) + "]";
   }
 
-  void fulfill_hashed(const K& k, int count, int indegree) {
-    graph::Entry entry;
-    const graph::Fulfill result = count_hashed(KeyHash<K>{}(k), k, count, indegree, entry);
+  SHOAL_ALWAYS_INLINE void fulfill_hashed(const K& k, int count, int indegree) {
+    graph::Entry entry;  // filled if it is refused
+    graph::Fulfill result{};
+    const std::uint64_t hash = KeyHash<K>{}(k);
+    Shard& shard = shard_of(hash);
+    {
+      const sync::StoreReleaseLock lock(shard.mutex);
+      result = shard.table.fulfill(hash, k, count, indegree, entry);
+      if (result == graph::Fulfill::waiting) return;
+    }
     finish(k, result, entry, count);
   }
+  [[nodiscard]] Shard& shard_of(std::uint64_t hash) { return shards_[hash & shard_mask_]; }
 
-  // `entry` is filled if it is refused.
-  SHOAL_ALWAYS_INLINE graph::Fulfill count_hashed(std::size_t hash, const K& k, int count,
-                                                  int indegree, graph::Entry& entry) {
-    Shard& shard = shards_[hash & shard_mask_];
-    const sync::StoreReleaseLock lock(shard.mutex);
-    return shard.table.fulfill(hash, k, count, indegree, entry);
-  }
-
-  void fulfill_dense(const K& k, int count, int indegree) {
+  SHOAL_ALWAYS_INLINE void fulfill_dense(const K& k, int count, int indegree) {
     const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
     graph::Entry entry;

@@ -24,8 +24,8 @@ enum class [[nodiscard]] Fulfill {
 
 /// Counters of a key: 0 <= fulfilled <= indegree, 1 <= indegree.
 struct Entry {
-  int fulfilled = 0;
-  int indegree = 0;
+  int fulfilled;  // neither is initialized: most calls fill no entry
+  int indegree;
 };
 
 /// The keys that have been fulfilled in part. A key is stored from its first dependency to its
@@ -44,7 +44,8 @@ class DependencyTable {
   /// Cost: amortized constant; a key whose first fulfillment is its last is never stored.
   SHOAL_ALWAYS_INLINE Fulfill fulfill(std::uint64_t hash, const K& key, int count, int indegree,
                                       Entry& refused) {
-    auto* const slot = counters_.locate(hash, key);
+    const auto upper = static_cast<std::uint32_t>(hash >> 32U);
+    auto* const slot = counters_.locate(upper, key);
     if (slot->used()) {
       Counters& counters = slot->value();
       const int left = counters.remaining - count;
@@ -62,7 +63,7 @@ class DependencyTable {
       return Fulfill::over;
     }
     if (count == indegree) return Fulfill::ready;
-    counters_.insert(slot, hash, key, {indegree - count, indegree});
+    counters_.insert(slot, upper, key, {indegree - count, indegree});
     return Fulfill::waiting;
   }
 
@@ -85,7 +86,14 @@ class DependencyTable {
   // So few keys, as most tables have, are sparse.
   static constexpr std::size_t kCapacityMin = 128;
 
-  FlatMap<K, Counters, KeyHash<K>, kCapacityMin> counters_;
+  // The lower half of the hash has chosen this table among others.
+  struct UpperHalf {
+    constexpr std::uint32_t operator()(const K& key) const {
+      return static_cast<std::uint32_t>(KeyHash<K>{}(key) >> 32U);
+    }
+  };
+
+  FlatMap<K, Counters, UpperHalf, kCapacityMin> counters_;
 };
 
 /// The same for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it
