@@ -72,10 +72,12 @@ bool slow_ranks(Advice& advice) {
   return any;
 }
 
-/// Few tasks that take much longer than all others of their name, and that others waited for.
+/// Few tasks that take much longer than nine tenths of their name, and that others waited for. (The
+/// longest of the others may have waited for a processor.)
 void outliers(Advice& advice) {
   constexpr std::size_t kEnough = 8;
-  constexpr std::size_t kShare = 50;
+  constexpr std::size_t kUsual = 10;
+  constexpr std::size_t kShare = 20;
   constexpr double kLonger = 3;
   std::map<NameId, std::vector<std::uint32_t>> of_name;
   for (std::uint32_t i = 0; i < advice.model.tasks.size(); ++i) {
@@ -93,29 +95,29 @@ void outliers(Advice& advice) {
     std::stable_sort(all.begin(), all.end(), [&advice](std::uint32_t a, std::uint32_t b) {
       return advice.model.tasks[a].busy > advice.model.tasks[b].busy;
     });
-    const std::size_t most = std::max<std::size_t>(1, all.size() / kShare);
-    const double others = number(advice.model.tasks[all[most]].busy);
+    const auto busy = [&](std::size_t i) { return number(advice.model.tasks[all[i]].busy); };
+    const double usual = busy(std::max<std::size_t>(1, all.size() / kUsual));
     double lost = 0;
     std::size_t count = 0;
-    for (; count < most; ++count) {
-      const Task& task = advice.model.tasks[all[count]];
-      if (number(task.busy) < kLonger * others) break;
+    while (busy(count) >= kLonger * usual && count < all.size() / kUsual + 1) {
       const auto part = on_path.find(all[count]);
-      if (part != on_path.end()) lost += std::max(0.0, number(part->second) - others);
+      if (part != on_path.end()) lost += std::max(0.0, number(part->second) - usual);
+      ++count;
     }
+    if (count > std::max<std::size_t>(1, all.size() / kShare)) continue;
     if (lost < kNoticeable * advice.duration()) continue;
     const Task& worst = advice.model.tasks[all.front()];
     const auto key = advice.model.keys.find(worst.id);
     advice.add_timed(
         {"outlier", lost / advice.duration(), advice.model.input().name(name),
          advice.model.rank_of(worst.track)},
-        fmt::format("{} of {} tasks '{}' take much longer than the others, and the run "
-                    "waits for them: that of {} on rank {} takes {}, the others {} at most",
-                    count, all.size(), advice.model.input().name(name),
-                    key == advice.model.keys.end() ? "time " + time_text(number(worst.start))
-                                                   : "key " + key->second,
-                    advice.model.rank_of(worst.track), time_text(number(worst.busy)),
-                    time_text(others)));
+        fmt::format(
+            "{} of {} tasks '{}' take much longer than the others, and the run "
+            "waits for them: that of {} on rank {} takes {}, nine tenths of them {} at most",
+            count, all.size(), advice.model.input().name(name),
+            key == advice.model.keys.end() ? "time " + time_text(number(worst.start))
+                                           : "key " + key->second,
+            advice.model.rank_of(worst.track), time_text(number(worst.busy)), time_text(usual)));
   }
 }
 
