@@ -3,6 +3,7 @@
 
 #include <shoal/rank.hpp>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -62,6 +63,22 @@ class TaskError : public Error {
   Rank rank_;
   std::string task_name_;
   std::string text_;
+};
+
+/// A task with retries has thrown in its last attempt. what() has the number of attempts and the
+/// text of the last exception.
+class RetryError : public Error {
+ public:
+  /// The task has run `attempts` times; `last` is the exception of the last one.
+  RetryError(int attempts, std::exception_ptr last);
+  /// How often the task has run.
+  [[nodiscard]] int attempts() const { return attempts_; }
+  /// The exception of the last attempt.
+  [[nodiscard]] const std::exception_ptr& last() const { return last_; }
+
+ private:
+  int attempts_;
+  std::exception_ptr last_;
 };
 
 /// Deadlock: no task runs, no message is in flight, and something still waits. what() lists it for

@@ -273,16 +273,19 @@ class Promise {
   }
 
   /// Fulfils the promise: waiters continue. **Caller**: any thread, task or handler; a thread of
-  /// the program holds a Hold. **Blocks**: never. **Errors**: CheckError the second time.
+  /// the program holds a Hold. **Blocks**: never. **Errors**: CheckError the second time, and in a
+  /// task with retries: let it return the value, from async() or by Team::fulfill().
   /// **Ordering**: writes before it are visible to all that get the value.
   template <class... Args>
   void set_value(Args&&... args) {
+    check_may_fulfil();
     keep(std::forward<Args>(args)...);
-    finish(nullptr);
+    finish();
   }
   /// Fulfils the promise with an exception. **Caller**, **Blocks**, **Errors**, **Ordering**: as
   /// set_value().
   void set_exception(std::exception_ptr error) {
+    check_may_fulfil();
     static_cast<void>(fresh());
     finish(std::move(error));
   }
@@ -314,6 +317,10 @@ class Promise {
   void check(bool good, const char* what) const {
     if (!good) sched::refuse_promise(state_.get(), what);
   }
+  void check_may_fulfil() const {
+    if (sched::t_handlers != 0) [[unlikely]]
+      sched::check_may_fulfil(state_.get());
+  }
   State* fresh() const {
     check(state_ != nullptr && !fulfilled_, "it was fulfilled already");
     return state_.get();
@@ -339,6 +346,11 @@ class Promise {
     fulfilled_ = true;
     State* const state = future_taken_ ? state_.detach() : state_.get();
     state->complete(std::move(error), future_taken_);
+  }
+  void finish() {
+    fulfilled_ = true;
+    State* const state = future_taken_ ? state_.detach() : state_.get();
+    state->complete(future_taken_);
   }
   void break_off() {
     if (state_ != nullptr && !fulfilled_) finish(sched::broken_promise(*state_));

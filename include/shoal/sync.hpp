@@ -8,6 +8,7 @@
 // and on other ranks with CheckError, even where they would not have to wait. StuckError names
 // waiters that nothing can wake any more, and cycles of locks.
 
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/park.hpp>
 
 #include <cstdint>
@@ -46,7 +47,10 @@ class Mutex final : public sched::WaitingRoom {
   /// **Errors**: as sched::wait_for() when it waits: in a destructor, see CancelledError.
   void lock();
   /// Locks the mutex if it is free; returns whether it did. **Blocks**: never.
-  [[nodiscard]] bool try_lock() { return take() || sched::poll_missed(); }
+  [[nodiscard]] bool try_lock() {
+    sched::refuse_in_attempt("try_lock() of a mutex");
+    return take() || sched::poll_missed();
+  }
   /// Unlocks the mutex. **Blocks**: never. **Errors**: CheckError when the caller does not hold it.
   void unlock();
   /// Unlocks the mutex for a task that ends without having unlocked it.
@@ -124,7 +128,10 @@ class Semaphore final : public sched::WaitingRoom {
   /// sched::wait_for().
   void acquire();
   /// Takes one permit if there is one; returns whether it did. **Blocks**: never.
-  [[nodiscard]] bool try_acquire() { return take() || sched::poll_missed(); }
+  [[nodiscard]] bool try_acquire() {
+    sched::refuse_in_attempt("try_acquire() of a semaphore");
+    return take() || sched::poll_missed();
+  }
   /// Returns `count` permits, and wakes waiters. **Blocks**: never. **Errors**: CheckError, and
   /// nothing changes, for a count below 1 and when there would be more than 2^63 - 1 permits.
   void release(std::int64_t count = 1);

@@ -1,8 +1,10 @@
 #pragma once
 // Tasks that end before their group does.
 
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/sched/park.hpp>
+#include <shoal/task_options.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -42,6 +44,22 @@ class TaskGroup {
   void spawn(F f, std::string name) {
     submit(std::unique_ptr<sched::Task>(
         new sched::Named<GroupTask<F>>(std::move(name), *this, std::move(f))));
+  }
+  /// Runs f() as a task of the group on this rank, with options; f() is not called, or not called
+  /// again, once the group is cancelled. **Blocks**: never. **Errors**: CheckError for a worker
+  /// that does not exist, a bound task without one, and a function that cannot be tried again.
+  template <class F>
+  void spawn(F f, const TaskOptions& options) {
+    if (options.retries == 0) {
+      submit(std::unique_ptr<sched::Task>(
+                 new sched::Named<GroupTask<F>>(options.name, *this, std::move(f))),
+             options);
+    } else {
+      using Each = sched::Retried<F>;
+      submit(std::unique_ptr<sched::Task>(new sched::Named<GroupTask<Each>>(
+                 options.name, *this, Each(std::move(f), options.retries, options.name))),
+             options);
+    }
   }
 
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
@@ -123,6 +141,7 @@ class TaskGroup {
   [[nodiscard]] bool inherits_cancel() const;
   void join();
   void submit(std::unique_ptr<sched::Task> task);
+  void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
   template <class F>
   void run_one(F f) {
     if (is_cancelled()) return;

@@ -4,6 +4,7 @@
 #include <shoal/collectives.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/async_task.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/deprecated.hpp>
@@ -14,6 +15,7 @@
 #include <shoal/machine.hpp>
 #include <shoal/message.hpp>
 #include <shoal/remote_function.hpp>
+#include <shoal/task_options.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -28,16 +30,6 @@
 #include <vector>
 
 namespace shoal {
-
-/// Options of a submitted task.
-struct TaskOptions {
-  int priority = 0;                  // larger first
-  std::optional<WorkerId> worker{};  // where it is queued at first; default: the caller's worker
-  bool bound = false;                // only `worker` runs it
-  std::string name = "task";         // for error reports
-  bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
-  std::source_location place = std::source_location::current();  // of the call, for traces
-};
 
 /// Counters of one rank since it started.
 struct Statistics {
@@ -191,13 +183,21 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
       here.scheduler().submit(sched::make_function_task(here, std::move(function)));
     }
   }
-  /// Runs `function` as a task of this rank with a priority, a worker or a name. **Blocks**: never.
-  /// **Errors**: an exception of the task fails the team; CheckError for a worker that does not
-  /// exist and for a bound task without one.
+  /// Runs `function` as a task of this rank with a priority, a worker, a name or retries.
+  /// **Blocks**: never. **Errors**: an exception of the task, or a RetryError of its last attempt,
+  /// fails the team; CheckError for a worker that does not exist, for a bound task without one, and
+  /// for a function that cannot be tried again.
   template <class F>
   void spawn(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
-      submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+      if (options.retries == 0) {
+        submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+      } else {
+        submit(sched::make_function_task(
+                   scope(), options.name,
+                   sched::Retried<F>(std::move(function), options.retries, options.name)),
+               options);
+      }
     }
   }
 
@@ -215,18 +215,17 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
       return future;
     }
   }
-  /// Runs `function` as a task of this rank with a priority, a worker or a name; returns the future
-  /// of its result or exception, and does not block. (A function of its own, because GCC 12
-  /// destroys a default argument inside a co_await twice.)
+  /// Runs `function` as a task of this rank with a priority, a worker, a name or retries; returns
+  /// the future of its result or exception (a RetryError of its last attempt), and does not block.
+  /// (A function of its own, because GCC 12 destroys a default argument inside a co_await twice.)
   template <class F>
   [[nodiscard]] auto async(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
-      auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), scope(),
-                                                               options.name, std::move(function));
-      std::unique_ptr<sched::Task> owner(task);
-      auto future = task->future();
-      submit(std::move(owner), options);
-      return future;
+      if (options.retries != 0) {
+        return submit_async(sched::Retried<F>(std::move(function), options.retries, options.name),
+                            options);
+      }
+      return submit_async(std::move(function), options);
     }
   }
 
@@ -627,6 +626,15 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
+  template <class F>
+  [[nodiscard]] auto submit_async(F function, const TaskOptions& options) {
+    auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), scope(),
+                                                             options.name, std::move(function));
+    std::unique_ptr<sched::Task> owner(task);
+    auto future = task->future();
+    submit(std::move(owner), options);
+    return future;
+  }
 
   /// A team on a rank that is no member, for errors.
   struct Elsewhere {

@@ -21,6 +21,12 @@ TaskError::TaskError(Rank rank, std::string task_name, std::string text)
       task_name_(std::move(task_name)),
       text_(std::move(text)) {}
 
+RetryError::RetryError(int attempts, std::exception_ptr last)
+    : Error(fmt::format("failed {} {}, the last: {}", attempts, attempts == 1 ? "time" : "times",
+                        describe(last))),
+      attempts_(attempts),
+      last_(std::move(last)) {}
+
 std::string describe(const std::exception& error) {
   const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
   return no_memory ? fmt::format("out of memory ({})", error.what()) : error.what();

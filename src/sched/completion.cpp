@@ -1,5 +1,6 @@
 #include <shoal/detail/sched/completion.hpp>
 
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/future.hpp>
 
 #include "env/host.hpp"
@@ -77,7 +78,7 @@ void Completion::throw_error() {
 void Completion::complete(std::exception_ptr error, bool leaves) {
   if (error != nullptr) [[unlikely]]
     return complete_with(std::move(error), leaves);
-  make_ready(leaves);
+  complete(leaves);
 }
 
 namespace {
@@ -120,10 +121,10 @@ void enlist_failed(Completion& state) {
   if (scope != nullptr && scope->failed()) give_up_error();
   error_ = std::move(error);
   enlist_failed(*this);
-  make_ready(leaves);
+  complete(leaves);
 }
 
-inline void Completion::make_ready(bool leaves) {
+void Completion::complete(bool leaves) {
   const std::uint32_t gone = leaves ? kReference : 0;
   std::uint32_t word = word_.load(kRelaxed);
   do {
@@ -258,6 +259,13 @@ std::exception_ptr broken_promise(Completion& state) {
   if (std::exception_ptr failure = failure_here()) return failure;
   return std::make_exception_ptr(
       BrokenPromise(fmt::format("{} was destroyed before it was fulfilled", state.promise_name())));
+}
+
+void check_may_fulfil(const Completion* state) {
+  Attempt* const attempt = find_attempt();
+  if (attempt == nullptr) return;
+  attempt->refuse(
+      fmt::format("the value of {}", state != nullptr ? state->promise_name() : "a promise"));
 }
 
 void refuse_promise(const Completion* state, const char* what) {

@@ -1,6 +1,7 @@
 // State of the calling thread: its worker, and the task that it runs.
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
 
@@ -42,7 +43,10 @@ void set_current_worker(Worker* worker) { t_worker = worker; }
 
 Task* current_task() {
   const Worker* const worker = current_worker();
-  if (worker == nullptr || worker->activity.handler_depth > 0) return nullptr;
+  if (worker == nullptr) return nullptr;
+  if (worker->activity.handler_depth > 0) {
+    return worker->activity.attempt != nullptr ? &worker->activity.attempt->task() : nullptr;
+  }
   return worker->fibers.task();
 }
 
@@ -88,6 +92,7 @@ bool worker_runs_handler() {
 }
 
 bool in_suspendable_task() {
+  if (in_handler()) return false;
   const Task* task = current_task();
   return task != nullptr && task->kind == TaskKind::local;
 }

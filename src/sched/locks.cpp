@@ -1,6 +1,7 @@
 #include <shoal/sync.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 
 #include <fmt/format.h>
 
@@ -146,6 +147,8 @@ void ConditionVariable::wait(std::unique_lock<Mutex>& lock) {
 }
 
 void ConditionVariable::notify_one() {
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    return attempt->withhold([this] { notify_one(); });
   sync::Waiter* first = nullptr;
   {
     const sync::Lock lock(mutex_);
@@ -156,6 +159,8 @@ void ConditionVariable::notify_one() {
 }
 
 void ConditionVariable::notify_all() {
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    return attempt->withhold([this] { notify_all(); });
   sync::TakenWaiters woken;
   {
     const sync::Lock lock(mutex_);
@@ -196,6 +201,8 @@ bool Semaphore::enlist(sync::Waiter& waiter) {
 
 void Semaphore::release(std::int64_t count) {
   SHOAL_CHECK(count >= 1, "semaphore '{}' cannot get {} permits back", name_, count);
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    return attempt->withhold([this, count] { release(count); });
   sync::TakenWaiters woken;
   std::int64_t before = 0;
   {
@@ -286,6 +293,7 @@ Latch::Latch(sched::Scheduler& scheduler, std::int64_t count, std::string name)
 }
 
 void Latch::add(std::int64_t count) {
+  sched::refuse_in_attempt("add() of a latch");
   SHOAL_CHECK(count >= 1, "add({}) to latch '{}'", count, name_);
   std::int64_t before = 0;
   {
@@ -303,6 +311,8 @@ void Latch::add(std::int64_t count) {
 }
 
 void Latch::count_down(std::int64_t count) {
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    return attempt->withhold([this, count] { count_down(count); });
   sync::TakenWaiters woken;
   std::int64_t before = 0;
   {

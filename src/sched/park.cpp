@@ -1,6 +1,7 @@
 #include <shoal/detail/sched/park.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
@@ -40,6 +41,7 @@ std::string current_activity() {
 // say.
 void refuse_in_handler(std::string_view call) {
   const Worker& worker = *current_worker();
+  if (worker.activity.attempt != nullptr) worker.activity.attempt->refuse(call);
   const std::string* const name = worker.activity.running_handler.shown();
   throw CheckError(fmt::format(
       "{} was called in {} on rank {}: a handler must not wait, wherever the target is. Deliver "
@@ -252,6 +254,10 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task) {
   const Worker* const worker = current_worker();
   if (worker == nullptr || &worker->scheduler() != &what.scheduler()) [[unlikely]]
     check_live(what.scheduler(), "a future");
+  if (worker != nullptr && worker->activity.attempt != nullptr) [[unlikely]] {
+    return worker->activity.attempt->withhold(
+        [&what, task = std::move(task)]() mutable { submit_after(what, std::move(task)); });
+  }
   auto* const deferred = new Deferred(what, std::move(task));
   deferred->start(what);
 }

@@ -1,6 +1,8 @@
 #include <shoal/detail/sched/scheduler.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
+#include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/inspector.hpp"
@@ -50,12 +52,18 @@ std::vector<env::Steppable*> Scheduler::steppables() {
 void Scheduler::submit_owned(Task* task) {
   sync::publish(task);
   const sync::Quiet quiet;
-  if (trace::on<trace::Category::task>()) [[unlikely]]
-    traced::submitted(*task);
+  if (trace::on<trace::Category::task>()) [[unlikely]] {
+    if (current_attempt() == nullptr) traced::submitted(*task);
+  }
   Worker* const me = current_worker();
-  if (me != nullptr && me->activity.handler_depth == 0) {
-    if (const Task* const submitter = me->fibers.task(); submitter != nullptr)
-      submitter->tell_submits(*task);
+  if (me != nullptr) {
+    if (me->activity.handler_depth == 0) {
+      if (const Task* const submitter = me->fibers.task(); submitter != nullptr)
+        submitter->tell_submits(*task);
+    } else if (me->activity.attempt != nullptr) {
+      return me->activity.attempt->withhold(
+          [this, owned = std::unique_ptr<Task>(task)]() mutable { submit(std::move(owned)); });
+    }
   }
   if (me == nullptr || &me->scheduler() != this || !me->queues.would_keep(*task)) {
     if (!task->is_main()) task->scope->counts.task_created(count_slot());
@@ -71,6 +79,24 @@ void Scheduler::leave_error(TaskScope& scope, std::string task_name, std::except
   progress_->ask_teams();
   wake_one();  // the caller's task may go on for long
   if (Worker* const worker = current_worker(); worker != nullptr) worker->poll_next();
+}
+
+void submit(Scheduler& scheduler, std::unique_ptr<Task> task, const TaskOptions& options) {
+  task->priority = options.priority;
+  if (options.worker.has_value()) {
+    const int worker = *options.worker;
+    SHOAL_CHECK(worker >= 0 && worker < scheduler.worker_count(),
+                "task '{}' is for worker {}: this rank has workers 0 to {}", options.name, worker,
+                scheduler.worker_count() - 1);
+    task->worker = static_cast<std::int16_t>(worker);
+  }
+  SHOAL_CHECK(!options.bound || options.worker.has_value(),
+              "task '{}' is bound to no worker: set `worker` as well", options.name);
+  task->bound = options.bound;
+  if (options.memory_bound) scheduler.mark_memory_bound(*task);
+  if (trace::on<trace::Category::task>()) [[unlikely]]
+    trace::describe_place(options.name, options.place);
+  scheduler.submit(std::move(task));
 }
 
 void Scheduler::submit_counted(std::unique_ptr<Task> task) {

@@ -62,6 +62,11 @@ void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
   scheduler_.submit(std::move(task));
 }
 
+void TaskGroup::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
+  task->scope = &scope_;
+  sched::submit(scheduler_, std::move(task), options);
+}
+
 namespace {
 
 bool is_cancellation(const std::exception_ptr& error) {

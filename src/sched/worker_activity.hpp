@@ -13,6 +13,8 @@
 
 namespace shoal::sched {
 
+class Attempt;
+
 /// Counts and names of a worker's tasks and handlers, and its answer to an inspector. An inspector
 /// raises asked_ and then wakes the worker; one that is about to sleep looks at it like at a queue:
 /// seq_cst, see IdleWorkers::fall_asleep().
@@ -21,6 +23,7 @@ class WorkerActivity {
   // The owner's.
   int handler_depth = 0;
   TaskScope* handler_scope = nullptr;  // see HandlerMark; nullptr: the world's
+  Attempt* attempt = nullptr;          // that runs, under a HandlerMark
   std::uint64_t traced_message = 0;    // its handler runs; see traced_message()
   // Message whose memory is given back, until a handler or task begins: its event may end behind
   // its HandlerMark. See HandlerMark::kReleaseBit.

@@ -17,8 +17,21 @@
 #include "team/messenger.hpp"
 #include "team/team_state.hpp"
 #include "team/unexpected_messages.hpp"
+#include "team/withheld_messages.hpp"
 
 namespace shoal {
+
+namespace {
+
+void tell_of_attempts(const term::CoreState& scope) {
+  {
+    const sync::Lock lock(scope.mutex);
+    scope.sources.tell_of_attempts();
+  }
+  for (const auto& inner : term::nested_in(scope)) tell_of_attempts(*inner);
+}
+
+}  // namespace
 
 // --- construction
 
@@ -150,6 +163,11 @@ net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler
   if (run_has_ended_ || !has(target)) [[unlikely]]
     refuse_target("message", handler, target);
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]] {
+    if ((handler & messaging::kLargeBit) != 0)
+      attempt->refuse(fmt::format("a payload for '{}'", name_of(handler)));
+    return messaging::WithheldMessages::link(*attempt, *this, target, lane);
+  }
   const Rank world_rank = to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);
   if (link.has_room()) {
@@ -228,6 +246,8 @@ void TeamCore::flush() { messenger_.flush(); }
 std::uint32_t TeamCore::add_handler(std::shared_ptr<messaging::Handler> handler,
                                     const std::string& name,
                                     const messaging::HandlerSource& source) {
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    attempt->refuse(name.empty() ? "making an active message" : fmt::format("making '{}'", name));
   const messaging::HandlerTable::Added added =
       handlers_.add(std::move(handler), name, source, sched::in_main_function());
   if (!added.opened) return added.index;
@@ -362,9 +382,19 @@ void TeamCore::unpark_member() {
 
 // --- sources of what waits
 
+// Either the walk of begin_attempts() comes to it, or this sees the flag.
 void TeamCore::add(term::Unsatisfied& source) {
-  const sync::Lock lock(state_->mutex);
-  state_->sources.add(source);
+  {
+    const sync::Lock lock(state_->mutex);
+    state_->sources.add(source);
+  }
+  if (state_->world.has_attempts.load(std::memory_order_seq_cst)) source.attempts_begin();
+}
+
+void TeamCore::begin_attempts() {
+  handlers_.ask_always();
+  state_->has_attempts.store(true, std::memory_order_seq_cst);
+  tell_of_attempts(*state_);
 }
 
 void TeamCore::remove(term::Unsatisfied& source) noexcept {
@@ -460,6 +490,7 @@ namespace term {
 Hold::Hold(TeamCore& team) : team_(&team) { team.thread_goes_on(team.scheduler()); }
 
 Hold::Hold(TeamCore& team, const std::source_location& place) : Hold(team) {
+  sched::refuse_in_attempt("hold()");
   HoldMaker maker{sched::current_activity(), sched::in_main_function()};
   if (maker.text.empty()) maker.text = "a thread of the program";
   maker.text += fmt::format(", at {}", naming::to_text(place));

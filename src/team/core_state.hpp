@@ -238,6 +238,7 @@ struct CoreState {
   // Number of Holds of the program, by who has made them, with the place in the source.
   std::map<HoldMaker, int> hold_makers SHOAL_GUARDED_BY(holds_mutex);
   std::atomic<bool> run_has_ended{false};  // of the world's
+  std::atomic<bool> has_attempts{false};   // of the world's; see TeamCore::begin_attempts()
   std::atomic<bool> failure_told{false};   // to the main function or another member
 
   // Given back when the world fails, perhaps for lack of memory: recording and sending the failure

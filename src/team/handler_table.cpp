@@ -61,8 +61,14 @@ bool HandlerTable::open_all() {
   const sync::Lock lock(mutex_);
   if (open_count_ == count_) return false;
   open_count_ = count_;
-  all_open_.store(true, std::memory_order_relaxed);
+  all_open_.store(!asks_, std::memory_order_relaxed);
   return true;
+}
+
+void HandlerTable::ask_always() {
+  const sync::Lock lock(mutex_);
+  asks_ = true;
+  all_open_.store(false, std::memory_order_relaxed);
 }
 
 std::shared_ptr<Handler> HandlerTable::remove(std::uint32_t index) {

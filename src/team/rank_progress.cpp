@@ -29,6 +29,8 @@ RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
 
 RankProgress::~RankProgress() { port_.set_waker(nullptr); }
 
+void RankProgress::begin_attempts() { channels_.world().begin_attempts(); }
+
 // No arrival is missed: a poster changes the port's head and then looks for sleepers; the holder of
 // polling_ gives it back and then looks at the head once more. All of these are seq_cst. A worker
 // that sleeps while the flag is set relies on that second look. The holder does not continue to

@@ -32,6 +32,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   [[nodiscard]] bool must_poll(WorkerId worker) const override;
   [[nodiscard]] bool is_streaming() const override;
   bool on_idle() override;
+  void begin_attempts() override;
   void wake_for_progress() override {
     raise_arrived();
     scheduler_.wake_one();

@@ -1,6 +1,7 @@
 #include <shoal/remote_promise.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ namespace messaging {
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
                                       Channel& channel) {
+  sched::refuse_in_attempt("call() or publish()");
   const std::uint64_t number = entries_.add({std::move(promise), channel.id(), signature});
   // Either this sees the failure, or give_up() after it sees the promise.
   if (channel.failed()) channel.give_up_promises();

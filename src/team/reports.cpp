@@ -122,6 +122,10 @@ void Sources::tell_of_rest() const {
   for (Unsatisfied* source : sources_) source->at_rest();
 }
 
+void Sources::tell_of_attempts() const {
+  for (Unsatisfied* source : sources_) source->attempts_begin();
+}
+
 bool Sources::tell_of_end() const {
   bool any = false;
   for (Unsatisfied* source : sources_) any = source->run_ended() || any;

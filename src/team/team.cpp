@@ -79,6 +79,7 @@ Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name
 
 Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name)
     : size_(members->size()) {
+  sched::refuse_in_attempt("making a team");
   SHOAL_CHECK(sched::in_suspendable_task() && !sched::in_handler(),
               "team '{}' was made in a handler, or on a thread of its own: make it in the main "
               "function or a task",
@@ -336,21 +337,7 @@ void Team::cancel(const std::string& reason) {
 }
 
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
-  task->priority = options.priority;
-  if (options.worker.has_value()) {
-    const int worker = *options.worker;
-    SHOAL_CHECK(worker >= 0 && worker < worker_count(),
-                "task '{}' is for worker {}: this rank has workers 0 to {}", options.name, worker,
-                worker_count() - 1);
-    task->worker = static_cast<std::int16_t>(worker);
-  }
-  SHOAL_CHECK(!options.bound || options.worker.has_value(),
-              "task '{}' is bound to no worker: set `worker` as well", options.name);
-  task->bound = options.bound;
-  if (options.memory_bound) scheduler().mark_memory_bound(*task);
-  if (trace::on<trace::Category::task>()) [[unlikely]]
-    trace::describe_place(options.name, options.place);
-  scheduler().submit(std::move(task));
+  sched::submit(scheduler(), std::move(task), options);
 }
 
 }  // namespace shoal

@@ -101,6 +101,8 @@ class Completion : public WaitingRoom, public sync::Pooled {
   /// Marks the state as ready; called once, by the promise, after the value was stored. `leaves`:
   /// gives up the promise's reference.
   void complete(std::exception_ptr error, bool leaves);
+  /// Marks the state as ready with a value, see complete() with an error.
+  void complete(bool leaves);
 
   /// Text of an error that nobody has taken; from now on it counts as taken. "" without one.
   /// **Caller**: when the workers of the rank have stopped.
@@ -147,7 +149,6 @@ class Completion : public WaitingRoom, public sync::Pooled {
   void remove_shared();
   void remove_future_shared();
   void complete_with(std::exception_ptr error, bool leaves);
-  void make_ready(bool leaves);
   void complete_awaited(bool leaves);
 
   std::atomic<std::uint32_t> word_{kReference};
@@ -203,6 +204,9 @@ using ValueRef = sync::Ref<CompletionOf<T>>;
 /// Returns the exception that is being handled; the failure of the caller's scope if that has
 /// cancelled the task.
 [[nodiscard]] std::exception_ptr caught_error();
+/// Throws CheckError in an attempt of a task that may run again: a promise that it has fulfilled
+/// stays fulfilled.
+void check_may_fulfil(const Completion* state);
 /// Throws CheckError for a wrong use of a promise. `state` is nullptr after the promise has given
 /// it up.
 [[noreturn]] void refuse_promise(const Completion* state, const char* what);

@@ -2,6 +2,7 @@
 // A task that calls a function.
 
 #include <shoal/detail/sched/task.hpp>
+#include <shoal/task_options.hpp>
 
 #include <memory>
 #include <string>
@@ -10,6 +11,10 @@
 #include <utility>
 
 namespace shoal::sched {
+
+/// Queues a task with these options, except for its name and retries, which it has. **Errors**:
+/// CheckError for a worker that does not exist, and for a bound task without one.
+void submit(Scheduler& scheduler, std::unique_ptr<Task> task, const TaskOptions& options);
 
 template <class F>
 consteval bool check_task_function() {

@@ -25,6 +25,9 @@ class Progress {
   /// Called when a worker of the rank runs out of work, after its last counts were made visible;
   /// true if that gave rise to something.
   virtual bool on_idle() = 0;
+  /// Called before the first attempts of tasks on the rank run (docs/design/retries.md), perhaps by
+  /// several of them: sends, fulfills and the like look for an attempt from now on.
+  virtual void begin_attempts() {}
   /// Lets the next poll() look at the teams of the rank: a task has left an error in its scope. Any
   /// thread.
   void ask_teams() { asks_teams_.store(true, std::memory_order_seq_cst); }

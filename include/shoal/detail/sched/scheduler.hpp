@@ -85,6 +85,13 @@ class Scheduler {
   /// Leaves an error for the team of `scope`, see TaskScope::leave_error(). The calling worker
   /// polls before it runs another task, and so takes it up.
   void leave_error(TaskScope& scope, std::string task_name, std::exception_ptr error);
+  /// Called by a task before it runs in attempts: see Progress::begin_attempts().
+  void begin_attempts() {
+    // acquire pairs with the release of the one that has told all
+    if (attempts_begun_.load(std::memory_order_acquire)) return;
+    progress_->begin_attempts();
+    attempts_begun_.store(true, std::memory_order_release);
+  }
   // See IdleWorkers.
   void wake_one(int preferred = Task::kAnyWorker) { idle_workers_.wake_one(preferred); }
   void look_again() { idle_workers_.look_again(); }
@@ -119,6 +126,7 @@ class Scheduler {
   std::vector<TaskQueues*> queues_;  // by worker
   std::vector<std::unique_ptr<Worker>> workers_;
   const std::unique_ptr<Inspector> inspector_;
+  std::atomic<bool> attempts_begun_{false};
   std::atomic<unsigned> next_worker_{0};  // round robin for tasks of foreign threads
 };
 
@@ -127,18 +135,20 @@ class Scheduler {
 /// The exception of the catch (...) clause that calls it. Ends the process if there is none: then
 /// pthread_exit() or pthread_cancel() ends a thread of shoal, which runs other tasks as well.
 [[nodiscard]] std::exception_ptr caught_exception();
-/// Number of handlers that the calling thread runs; in a simulated world, of all workers. A hint
+/// Number of handlers and attempts (see Attempt) that the calling thread runs; in a simulated
+/// world, of all workers. A hint
 /// that costs no call: a compiler may read that of the thread that a task was on before it waited,
 /// where there is no handler either.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local int t_handlers;
-/// The calling thread's worker runs a handler. See in_handler().
+/// The calling thread's worker runs a handler or an attempt. See in_handler().
 [[nodiscard]] bool worker_runs_handler();
-/// True on a worker's thread, inside a handler: nothing may block here. Elsewhere it costs no call.
+/// True on a worker's thread, inside a handler or an attempt: nothing may block here. Elsewhere it
+/// costs no call.
 [[nodiscard]] __attribute__((no_sanitize("thread"))) inline bool in_handler() {
   return t_handlers != 0 && worker_runs_handler();
 }
-/// Refuses `call`, which may wait, in the handler that runs. **Errors**: CheckError.
+/// Refuses `call`, which may wait, in the handler or attempt that runs. **Errors**: CheckError.
 [[noreturn]] void refuse_in_handler(std::string_view call);
 /// Throws CheckError in a handler, for calls that may wait.
 inline void check_may_wait(const char* call) {

@@ -291,6 +291,9 @@ class TeamCore final : public sched::TaskScope {
   void remove(Team& launched);
   /// Keeps memory, whose owner has ended, until nothing of the team runs that may use it.
   void keep_until_rest(std::shared_ptr<const void> memory);
+  /// Lets senders and sources look for attempts of tasks, of this team, the world, and all nested
+  /// ones: see sched::Progress. **Caller**: any thread.
+  void begin_attempts();
   /// Returns whether task graphs record the tasks that ran, to check that each runs once.
   [[nodiscard]] bool checks_graphs() const;
 

@@ -35,7 +35,9 @@ class HandlerTable {
   bool open_all();
   /// Makes all_open() false, so that its callers look at the handler itself.
   void close() { all_open_.store(false, std::memory_order_relaxed); }
-  /// relaxed: the main function reads what it wrote itself.
+  /// Makes all_open() false for good: tasks run in attempts, and senders look for one.
+  void ask_always();
+  /// relaxed: the main function, and a task before its attempts, read what they wrote themselves.
   [[nodiscard]] bool all_open() const { return all_open_.load(std::memory_order_relaxed); }
   /// Takes the handler out; its index is not used again. nullptr: it was removed before.
   [[nodiscard]] std::shared_ptr<Handler> remove(std::uint32_t index);
@@ -57,6 +59,7 @@ class HandlerTable {
   mutable sync::Mutex mutex_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Handler>> handlers_ SHOAL_GUARDED_BY(mutex_);
   bool is_numbered_ = false;
+  bool asks_ SHOAL_GUARDED_BY(mutex_) = false;             // see ask_always()
   std::uint32_t count_ SHOAL_GUARDED_BY(mutex_) = 0;       // of all that were added
   std::uint32_t open_count_ SHOAL_GUARDED_BY(mutex_) = 0;  // of the first ones
   std::unordered_map<std::uint32_t, int> numbers_ SHOAL_GUARDED_BY(mutex_);  // by signature

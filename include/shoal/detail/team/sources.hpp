@@ -35,6 +35,10 @@ class Unsatisfied {
   /// Called when `failed` has failed: moves out each of its promises that nothing may fulfil any
   /// more, so that the caller fails them. A lock of a scope is held.
   virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
+  /// Called before tasks of this rank run in attempts, perhaps more than once: calls that change
+  /// the source look for an attempt from now on, which withholds or refuses them. Any thread; a
+  /// lock of a scope may be held.
+  virtual void attempts_begin() {}
   /// It ends: messages for it are errors from now on, and none of its handlers runs on return; see
   /// TeamCore::close_handlers(). Called first as it ends, by TeamCore::remove().
   virtual void close_handlers() {}
@@ -70,6 +74,7 @@ class Sources {
   /// Lines about waiting things; about launched teams as well, if their end is waited for.
   void describe(bool with_launched_teams, std::vector<std::string>& lines) const;
   void tell_of_rest() const;
+  void tell_of_attempts() const;
   /// Keeps memory that handlers and tasks may still use.
   void keep(std::shared_ptr<const void> memory) { kept_.push_back(std::move(memory)); }
   /// Removes what is kept and returns it.

@@ -152,6 +152,8 @@ inline constexpr std::uint64_t kMessageBit = std::uint64_t{1} << 63U;
 /// Names of a thread's counters.
 inline constexpr std::string_view kRanName = "ran on a processor";
 inline constexpr std::string_view kKeptWaitingName = "waited for a processor";
+/// Reason for which a task with retries is parked, between two of its attempts.
+inline constexpr std::string_view kFailedAttempt = "a failed attempt";
 
 /// Largest part of a payload that a window counts, which `message sent` records.
 inline constexpr std::uint64_t kPayloadWeightMax = 64UL << 10U;
