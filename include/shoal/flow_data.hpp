@@ -112,6 +112,9 @@ struct OnCheapest {};
 struct WithPriority {
   int priority;
 };
+struct WithRetries {
+  int retries;
+};
 /// Options of one insertion.
 struct InsertOptions {
   static constexpr int kByOwner = OnRank::kOwner;
@@ -127,7 +130,7 @@ struct InsertOptions {
 template <class T>
 inline constexpr bool is_option_v =
     std::is_same_v<T, OnRank> || std::is_same_v<T, OnCheapest> || std::is_same_v<T, WithPriority> ||
-    std::is_same_v<T, InsertOptions>;
+    std::is_same_v<T, WithRetries> || std::is_same_v<T, InsertOptions>;
 
 }  // namespace flow
 
@@ -139,6 +142,10 @@ inline constexpr bool is_option_v =
 [[nodiscard]] inline flow::OnCheapest on_cheapest() { return {}; }
 /// Priority of the task instead of that of the codelet: larger first.
 [[nodiscard]] inline flow::WithPriority with_priority(int priority) { return {priority}; }
+/// How often the task runs again after it has thrown, before its error counts. Each attempt gets
+/// the same values: data that it reads and writes, and arguments, are copied before the first one.
+/// See docs/errors.md, "Tasks that are tried again".
+[[nodiscard]] inline flow::WithRetries with_retries(int retries) { return {retries}; }
 /// Refused when it is compiled: priorities are integers.
 template <std::floating_point Number>
 [[nodiscard]] flow::WithPriority with_priority(Number /*priority*/) {

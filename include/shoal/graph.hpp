@@ -206,7 +206,11 @@ class TaskGraph final : private term::Unsatisfied {
   TaskGraph& set_task(F function) {
     constexpr bool fits = CallableAs<F, void, const K&>;
     static_assert(fits, "shoal: set_task() takes a function void(const K&) of the graph's key");
-    if constexpr (fits) set(task_, std::move(function));
+    if constexpr (fits) {
+      set(task_, std::move(function));
+      inputs_.reset();
+      if (retries_) begin_retries();
+    }
     return *this;
   }
   /// Optional: the values of an input are joined: `reduce(a, b)`, a function V(V, V), is called
@@ -279,6 +283,20 @@ class TaskGraph final : private term::Unsatisfied {
     static_assert(fits, "shoal: set_binding() takes a function bool(const K&) of the graph's key");
     if constexpr (fits) set(binding_, std::move(function));
     has_marks_ = true;
+    return *this;
+  }
+  /// Optional: how often task k runs again after it has thrown, before its error counts. Each
+  /// attempt gets a copy of the inputs, and the effects of one that fails are dropped: see
+  /// docs/errors.md, "Tasks that are tried again". Default: 0.
+  template <class F>
+  TaskGraph& set_retries(F function) {
+    constexpr bool fits = CallableAs<F, int, const K&>;
+    static_assert(fits, "shoal: set_retries() takes a function int(const K&) of the graph's key");
+    if constexpr (fits) {
+      const bool is_first = !retries_;
+      set_number(retries_, "set_retries", std::move(function));
+      if (is_first && task_) begin_retries();
+    }
     return *this;
   }
   /// Optional: name of task k in reports; called by any thread, while the graph lives, and with
@@ -509,7 +527,7 @@ class TaskGraph final : private term::Unsatisfied {
   void fulfill_from_outside(const K& k, int count) { fulfill_here(k, count); }
   SHOAL_ALWAYS_INLINE void fulfill_here(const K& k, int count) {
     // acquire pairs with the release in fulfill_slowly(): the functions are seen.
-    if (!complete_.load(std::memory_order_acquire)) [[unlikely]] {
+    if (complete_.load(std::memory_order_acquire) != Complete::yes) [[unlikely]] {
       if (fulfill_slowly(k, count)) return;
     }
     const int indegree = indegree_(k);
@@ -602,6 +620,7 @@ class TaskGraph final : private term::Unsatisfied {
     inputs->add_handlers(handlers_);
     task_ = [inputs](const K& k) { inputs->run(k); };
     inputs_ = std::move(inputs);
+    if (retries_) begin_retries();
     if (!indegree_ && inputs_->is_counted()) {
       indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
     }
@@ -649,15 +668,38 @@ class TaskGraph final : private term::Unsatisfied {
     used_.store(true, std::memory_order_release);
   }
 
+  void begin_retries() {
+    const auto retries = [this](const K& k) {
+      const int count = retries_(k);
+      if (count < 0) sched::check_retries(count, task_name(k));
+      return count;
+    };
+    if (inputs_ != nullptr) {
+      task_ = [inputs = inputs_, retries](const K& k) { inputs->run_in_attempts(k, retries(k)); };
+    } else {
+      task_ = [task = std::move(task_), retries](const K& k) {
+        const int count = retries(k);
+        if (count == 0) return task(k);
+        sched::run_attempts(count, [&task, &k] { task(k); });
+      };
+    }
+  }
+
   // The first one after a wait(), and all with --check-graphs or --trace; false: it is still to be
   // done.
   [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
     if (run_has_ended_) graph::refuse_ended(name_);
+    if (sched::Attempt* const attempt = sched::current_attempt()) {
+      attempt->withhold([this, k, count] { fulfill_here(k, count); });
+      return true;
+    }
     if (!used_.load(std::memory_order_acquire)) become_complete(k);
     in_use_.store(true, std::memory_order_relaxed);  // at_rest() comes with all that ends it
     const bool checks = history_ != nullptr && dense_ == nullptr;
-    complete_.store(!checks && !is_recorded_, std::memory_order_release);
-    if (!checks && !is_recorded_) return false;
+    if (!checks && !is_recorded_) {
+      change_complete(Complete::no, Complete::yes);
+      return false;
+    }
     const int indegree = indegree_(k);
     if (indegree < 1 || count < 1) refuse(k, indegree, count);
     if (is_recorded_ && count < indegree) sched::record_fulfilled(join_of(k));
@@ -667,6 +709,13 @@ class TaskGraph final : private term::Unsatisfied {
       count_one(k, count, indegree);
     }
     return true;
+  }
+
+  // Once a task of the rank runs in attempts, each fulfill() looks for one.
+  enum class Complete : std::uint8_t { no, yes, never };
+  void change_complete(Complete from, Complete to) {
+    complete_.compare_exchange_strong(from, to, std::memory_order_release,
+                                      std::memory_order_relaxed);
   }
 
   [[gnu::noinline]] void fulfill_checked(const K& k, int count, int indegree) {
@@ -840,14 +889,15 @@ class TaskGraph final : private term::Unsatisfied {
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
     in_use_.store(false, std::memory_order_relaxed);
-    complete_.store(false, std::memory_order_relaxed);  // so that the next fulfill() tells
+    change_complete(Complete::yes, Complete::no);  // so that the next fulfill() tells
   }
+  void attempts_begin() override { complete_.store(Complete::never, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string title() const override { return "task graph '" + name_ + "'"; }
   // All calls that matter ask one of these.
   bool run_ended() override {
     run_has_ended_ = true;
-    complete_.store(false, std::memory_order_relaxed);
+    change_complete(Complete::yes, Complete::no);
     if (rank_) rank_ = [this](const K& /*k*/) -> int { graph::refuse_ended(name_); };
     return true;
   }
@@ -876,6 +926,7 @@ class TaskGraph final : private term::Unsatisfied {
   Function<void(const K&)> task_;
   Function<int(const K&)> mapping_;
   Function<int(const K&)> priority_;
+  Function<int(const K&)> retries_;
   Function<int(const K&)> rank_;  // unset: all tasks run here
   Function<void(int rank, const K& k, int count)> forward_;
   std::shared_ptr<graph::Inputs<K>> inputs_;
@@ -884,11 +935,11 @@ class TaskGraph final : private term::Unsatisfied {
   Function<std::string(const K&)> task_name_;
   Function<bool(const K&)> memory_bound_;
   Function<Cost(const K&)> cost_;
-  bool has_marks_ = false;             // mark() does something
-  std::atomic<bool> used_{false};      // the functions are there and stay
-  std::atomic<bool> complete_{false};  // the same, and fulfill() may take the short way
-  std::atomic<bool> in_use_{false};    // since a wait() has returned
-  bool run_has_ended_ = false;         // written when the workers have stopped
+  bool has_marks_ = false;                        // mark() does something
+  std::atomic<bool> used_{false};                 // the functions are there and stay
+  std::atomic<Complete> complete_{Complete::no};  // the same, and fulfill() may take the short way
+  std::atomic<bool> in_use_{false};               // since a wait() has returned
+  bool run_has_ended_ = false;                    // written when the workers have stopped
 
   const std::size_t shard_mask_;
   std::unique_ptr<graph::History<K>> history_;  // with --check-graphs

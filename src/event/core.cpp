@@ -4,6 +4,7 @@
 #include "event/wait.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/trace.hpp>
 
 #include <fmt/format.h>
@@ -41,7 +42,12 @@ class Core::Runner final : public sched::Task {
     if (begun_.body == nullptr) begin();
     core_.submit_runners(begun_.ready);
     begun_.events = core_.to_events(begun_.payloads);
-    begun_.body->run(begun_.events);
+    TaskBody& body = *begun_.body;
+    if (body.retries == 0) return body.run(begun_.events);
+    sched::run_attempts(body.retries, [this, &body] {
+      EventList events = begun_.events;
+      body.run_again(events);
+    });
   }
   bool take_name() override {
     begin();
@@ -151,6 +157,10 @@ void Core::submit(const std::vector<EventDependency>& dependencies,
   check_runs();
   note_use();
   const auto who = [&] { return describe_task(options); };
+  if (options.retries != 0) {
+    sched::check_retries(options.retries, who());
+    if (!body->may_repeat()) sched::refuse_function(who());
+  }
   if (options.greedy && !options.persistent) {
     throw CheckError(fmt::format("{} is greedy but not persistent: set both, or neither", who()));
   }
@@ -161,6 +171,15 @@ void Core::submit(const std::vector<EventDependency>& dependencies,
   const std::vector<Dependency> expanded = expand(dependencies, who);
   body->name = options.name;
   body->priority = options.priority;
+  body->retries = options.retries;
+  if (sched::Attempt* const attempt = sched::current_attempt()) {
+    return attempt->withhold([this, expanded, body, options] { add(expanded, body, options); });
+  }
+  add(expanded, body, options);
+}
+
+void Core::add(const std::vector<Dependency>& expanded, const std::shared_ptr<TaskBody>& body,
+               const EventTaskOptions& options) {
   Ready ready;
   {
     const sync::Lock lock(mutex_);
@@ -227,6 +246,7 @@ bool Core::is_submitted(std::string_view task_name) const {
 
 bool Core::remove(std::string_view task_name) {
   check_runs();
+  sched::refuse_in_attempt("remove() of a task of events");
   Ready ready;
   bool found = false;
   {
@@ -240,6 +260,7 @@ bool Core::remove(std::string_view task_name) {
 
 EventList Core::retrieve_any(const std::vector<EventDependency>& dependencies) {
   check_runs();
+  sched::refuse_in_attempt("retrieve_any()");
   const std::vector<Dependency> expanded =
       expand(dependencies, [this] { return fmt::format("events '{}': retrieve_any()", name_); });
   const sync::Lock lock(mutex_);
@@ -272,6 +293,9 @@ void Core::fire(EventPeer target, const std::shared_ptr<Content>& content) {
   check_runs();
   content->source = rank();
   const Rank to = check_target(target, *content);
+  if (sched::Attempt* const attempt = sched::current_attempt()) {
+    return attempt->withhold([this, target, content] { fire(target, content); });
+  }
   if (trace::on<trace::Category::event>()) {
     content->trace_id = trace::new_id();
     trace::event_fired(content->trace_id, static_cast<std::uint32_t>(to.value()),

@@ -38,6 +38,9 @@ class Core final : private term::Unsatisfied {
   // As in Events.
   void submit(const std::vector<EventDependency>& dependencies,
               const std::shared_ptr<TaskBody>& body, const EventTaskOptions& options);
+  /// Submits a task that was checked.
+  void add(const std::vector<Dependency>& expanded, const std::shared_ptr<TaskBody>& body,
+           const EventTaskOptions& options);
   void fire(EventPeer target, const std::shared_ptr<Content>& content);
   [[nodiscard]] EventList retrieve_any(const std::vector<EventDependency>& dependencies);
   [[nodiscard]] bool is_submitted(std::string_view task_name) const;

@@ -1,6 +1,7 @@
 #include "event/sources.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 
 #include <fmt/format.h>
 
@@ -96,6 +97,7 @@ class MachineSource final : public Source {
 
 std::uint64_t Sources::add(const std::shared_ptr<Source>& source, std::string name,
                            Function<void()> action) {
+  sched::refuse_in_attempt("an event that the machine fires");
   source->start();  // may throw: then there is nothing to cancel
   std::uint64_t number = 0;
   {
@@ -158,6 +160,7 @@ std::uint64_t Sources::when_memory_above(std::size_t size_bytes, std::string nam
 }
 
 bool Sources::cancel(std::uint64_t number) {
+  sched::refuse_in_attempt("cancel() of an event that the machine fires");
   std::shared_ptr<Source> source;
   {
     const sync::Lock lock(mutex_);

@@ -77,6 +77,7 @@ class Core final : private term::Unsatisfied {
   [[nodiscard]] bool is_in_use() const override;
   [[nodiscard]] std::string title() const override { return "flow '" + name_ + "'"; }
   bool run_ended() override;
+  void attempts_begin() override { instances_.look_always(); }
   void drop_waiting_tasks();
 
   TeamCore& scope_;

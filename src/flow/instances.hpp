@@ -39,9 +39,16 @@ class Instances {
   void count_copy_bytes(std::int64_t bytes) {
     copy_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
+  /// So many, or more than any limit, by look_always().
   [[nodiscard]] std::size_t copy_bytes() const {
     return static_cast<std::size_t>(copy_bytes_.load(std::memory_order_relaxed));
   }
+  [[nodiscard]] std::size_t real_copy_bytes() const { return copy_bytes() & ~kLooks; }
+  /// Makes each insertion look at its limits: tasks run in attempts, which may not insert.
+  void look_always() {
+    copy_bytes_.fetch_or(static_cast<std::int64_t>(kLooks), std::memory_order_relaxed);
+  }
+  static constexpr std::size_t kLooks = std::size_t{1} << 62U;
 
  private:
   mutable sync::Mutex mutex_;

@@ -6,6 +6,7 @@
 #include "flow/program_log.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 
 #include <fmt/format.h>
 
@@ -29,12 +30,17 @@ Digest digest_of(std::span<const Request> requests, std::uint64_t name_hash, int
   return digest;
 }
 
+FlowOptions with_limits(FlowOptions options) {
+  options.copy_bytes_max = std::min(options.copy_bytes_max, Instances::kLooks - 1);
+  return options;
+}
+
 }  // namespace
 
 Sequence::Sequence(Core& core, std::string name, const FlowOptions& options, ProgramLog* log)
     : core_(core),
       name_(std::move(name)),
-      options_(options),
+      options_(with_limits(options)),
       rank_(core.rank()),
       size_(core.size()),
       watches_(options.check_reads || core.dispatcher() != nullptr || core.skips_tasks()),
@@ -98,6 +104,7 @@ void Sequence::submit(FlowTask* task, std::span<const Request> requests) {
 
 void Sequence::note(const char* what, const Handle* handle, int rank, std::uint64_t count) {
   core_.check_runs();
+  sched::refuse_in_attempt(what);
   ++count_;
   if (log_ != nullptr) {
     log_->add({.fingerprint = count,
@@ -215,12 +222,15 @@ int Sequence::cheapest(std::span<const Request> requests) {
 // With nothing under way the bytes belong to caches: waiting would not free them.
 void Sequence::throttle() {
   core_.check_runs();
+  if (sched::Attempt* const attempt = sched::current_attempt(); attempt != nullptr) {
+    attempt->refuse(fmt::format("flow '{}': insert()", name_));
+  }
   const std::uint64_t created = progress_.created();
   finished_seen_ = created - under_way();
   if (created - finished_seen_ >= options_.tasks_max) {
     wait_until(options_.tasks_max / 2, "insert() beyond tasks_max");
   }
-  while (core_.instances().copy_bytes() > options_.copy_bytes_max) {
+  while (core_.instances().real_copy_bytes() > options_.copy_bytes_max) {
     const std::uint64_t under_way_now = under_way();
     if (under_way_now == 0) break;
     wait_until(under_way_now / 2, "insert() beyond copy_bytes_max");

@@ -86,6 +86,21 @@ void check_reads(const FlowTask& task, const std::vector<std::uint64_t>& before)
 
 }  // namespace
 
+ValuesBefore::ValuesBefore(std::span<const Access> accesses) {
+  for (const Access& access : accesses) {
+    if (access.mode == Mode::read || access.mode == Mode::write || access.mode == Mode::scratch)
+      continue;
+    values_.push_back({access, access.instance->handle().type->encode(access.object)});
+  }
+}
+
+void ValuesBefore::restore() {
+  if (std::exchange(is_first_, false)) return;
+  for (const auto& [access, bytes] : values_) {
+    access.instance->handle().type->decode(access.object, bytes);
+  }
+}
+
 FlowTask::FlowTask(Sequence& sequence, std::span<Access> accesses)
     : sequence_(sequence),
       accesses_(accesses.data()),

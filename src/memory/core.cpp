@@ -4,6 +4,7 @@
 #include "team/messenger.hpp"
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/global_ptr.hpp>
 
 #include <fmt/format.h>
@@ -66,6 +67,8 @@ Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::sourc
       heap_bytes_(options.heap_bytes) {
   remote_ = std::make_unique<Remote>(*this, options, place);
   id_ = remote_->id();
+  std::uint32_t unset = 0;
+  write_id_.compare_exchange_strong(unset, id_, std::memory_order_relaxed);
   heap_ = remote_->heap().data();
   if (!remote_->checks()) {
     // release pairs with the acquire in direct()
@@ -77,6 +80,7 @@ Core::~Core() = default;
 
 std::byte* Core::reach(const Range& range, Access access) { return remote_->reach(range, access); }
 void Core::get(const Range& from, std::byte* to, Pending& pending) {
+  sched::refuse_in_attempt("get() of memory of another rank");
   remote_->get(from, to, pending);
 }
 void Core::put(const Range& to, const std::byte* from, Pending& pending) {
@@ -87,6 +91,7 @@ void Core::word(int rank, std::uint64_t offset, const Word& word, std::uint64_t*
   remote_->word(rank, offset, word, result, pending);
 }
 void Core::many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending) {
+  sched::refuse_in_attempt("gather() of memory of another rank");
   remote_->many(elements, op, data, pending);
 }
 void Core::follow(Pending& pending) { remote_->follow(pending); }
@@ -94,6 +99,7 @@ void Core::quiet() { remote_->quiet(); }
 
 std::uint64_t Core::allocate(std::size_t size_bytes, std::size_t alignment) {
   remote_->check_runs();
+  sched::refuse_in_attempt("allocate()");
   return remote_->heap().allocate(size_bytes, alignment, false);
 }
 std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
@@ -103,7 +109,10 @@ std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t al
 Future<std::uint64_t> Core::allocate_on(Rank rank, std::size_t size_bytes, std::size_t alignment) {
   return remote_->allocate_on(rank, size_bytes, alignment);
 }
-void Core::free(Rank rank, std::uint64_t offset) { remote_->free(rank, offset); }
+void Core::free(Rank rank, std::uint64_t offset) {
+  sched::refuse_in_attempt("free()");
+  remote_->free(rank, offset);
+}
 void Core::free_collectively(std::uint64_t offset) { remote_->heap().free(offset, true); }
 std::byte* Core::allocate_locally(std::size_t size_bytes, std::size_t alignment) {
   return remote_->allocate_locally(size_bytes, alignment);
@@ -118,6 +127,13 @@ bool Core::checks() const { return remote_->checks(); }
 
 void Core::refuse_in_handler(const char* call) const {
   sched::refuse_in_handler(fmt::format("memory '{}': {}", name(), call));
+}
+
+void Core::check_access(std::uint32_t memory, Access access) const {
+  if (memory != id_) refuse_pointer(memory, to_text(access));
+  if (sched::Attempt* const attempt = sched::current_attempt(); attempt != nullptr) {
+    attempt->refuse(fmt::format("memory '{}': {}", name(), to_text(access)));
+  }
 }
 
 void Core::refuse_pointer(std::uint32_t memory, const char* what) const {

@@ -1,6 +1,7 @@
 #include <shoal/detail/object/objects.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/key.hpp>
 
 #include "object/outside.hpp"
@@ -98,6 +99,7 @@ Objects* Objects::find(std::uint64_t team, const char* what) {
 
 Address Objects::add(void* representative, const ObjectClass& registered,
                      std::atomic<std::uint32_t>& epoch) {
+  sched::refuse_in_attempt("making a distributed object");
   const sched::Task* const task = sched::current_task();
   Caller* const caller = Caller::find();
   if (task == nullptr || (caller != nullptr && caller->is_runner())) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "slips.hpp"
@@ -442,6 +443,31 @@ void hold_kept(World& world) {
   world.wait();
 }
 
+void retried_task_waits(World& world) {
+  if (world.rank() == 1) {
+    world.spawn([&world] { static_cast<void>(world.call(other(world), [] { return 1; }).get()); },
+                {.name = "ask", .retries = 3});
+  }
+  world.wait();
+}
+
+void retried_task_changes_its_input(World& world) {
+  auto rows = std::make_unique<std::vector<int>>(3);
+  if (world.rank() == 1) {
+    world.spawn([rows = std::move(rows)]() mutable { rows.reset(); },
+                {.name = "drop rows", .retries = 3});
+  }
+  world.wait();
+}
+
+void retries_run_out(World& world) {
+  if (world.rank() == 1) {
+    world.spawn([] { throw std::runtime_error("the disk is full"); },
+                {.name = "write", .retries = 2});
+  }
+  world.wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -461,6 +487,9 @@ int main(int argc, char** argv) {
                    {"slot_too_large", slot_too_large},
                    {"input_of_another_type", input_of_another_type},
                    {"input_sent_twice", input_sent_twice},
+                   {"retried_task_waits", retried_task_waits},
+                   {"retried_task_changes_its_input", retried_task_changes_its_input},
+                   {"retries_run_out", retries_run_out},
                    {"task_throws", task_throws},
                    {"handler_throws", handler_throws},
                    {"handlers_swapped", handlers_swapped},

@@ -40,6 +40,14 @@ GRAPH = {
     "dependency_missing --check-graphs=false": STUCK + [
         "rank 1: task graph 'sweep': sweep[7] has fulfilled 1 of 2 dependencies",
         "lacks another, or was fulfilled too often before: --check-graphs names the caller"],
+    "retried_task_waits": [
+        "rank 1: ask failed: call() or publish(), in attempt 1 of 4 of 'ask' on rank 1, cannot be "
+        "withheld until the attempt succeeds: do it in a task that this one spawns, which begins "
+        "after that, or give this task no retries"],
+    "retried_task_changes_its_input": [
+        "rank 1: the main function failed: task 'drop rows' cannot be tried again: its function is "
+        "mutable and cannot be copied"],
+    "retries_run_out": ["rank 1: write failed: failed 3 times, the last: the disk is full"],
     "indegree_zero": [
         "rank 1: the main function failed: roots[3] has indegree 0: it must be at least 1 (a task "
         "that depends on nothing has indegree 1 and is fulfilled once to start it)"],

@@ -3,6 +3,7 @@
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/event/matching_rule.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/send.hpp>
@@ -27,6 +28,7 @@ struct EventTaskOptions {
   bool persistent = false;  // runs as often as its dependencies are met, and keeps no world waiting
   bool greedy = false;      // persistent only: takes all events that fit until it begins to run
   int priority = 0;         // larger first, among the tasks that are ready
+  int retries = 0;          // how often it runs again after it has thrown: see TaskOptions
 };
 
 namespace event {
@@ -40,10 +42,14 @@ class TaskBody {
   TaskBody(const TaskBody&) = delete;
   TaskBody& operator=(const TaskBody&) = delete;
   virtual void run(EventList& events) = 0;
+  /// Runs it as an attempt: it begins with the captures with which it was submitted.
+  virtual void run_again(EventList& events) { run(events); }
+  [[nodiscard]] virtual bool may_repeat() const { return true; }
 
   // Set when it is submitted.
   std::string name{};  // "": it has none
   int priority = 0;
+  int retries = 0;
   std::uint64_t number = 0;  // among the tasks of this rank
   bool is_wait = false;      // a task stands still instead
 
@@ -61,6 +67,17 @@ class FunctionBody final : public TaskBody {
     } else {
       function_();
     }
+  }
+  void run_again(EventList& events) override {
+    if constexpr (std::is_invocable_v<F&, EventList&>) {
+      if constexpr (sched::may_repeat_v<F, EventList&>) sched::call_afresh(function_, events);
+    } else {
+      if constexpr (sched::may_repeat_v<F>) sched::call_afresh(function_);
+    }
+  }
+  [[nodiscard]] bool may_repeat() const override {
+    return std::is_invocable_v<F&, EventList&> ? sched::may_repeat_v<F, EventList&>
+                                               : sched::may_repeat_v<F>;
   }
 
  private:
@@ -128,7 +145,8 @@ class Events {
   /// Runs `function`, void(EventList&) or void(), once its dependencies are met; at once if there
   /// are none. The function of a persistent task may run on several workers at the same time.
   /// **Blocks**: never. **Errors**: CheckError for a rank that does not exist, an unset function,
-  /// a persistent task without dependencies, a greedy one that is not persistent.
+  /// a persistent task without dependencies, a greedy one that is not persistent, and a function
+  /// that cannot be tried again. With `options.retries`, each attempt gets the same events.
   template <class F>
   void submit(const std::vector<EventDependency>& dependencies, F function,
               const EventTaskOptions& options = {}) {

@@ -3,6 +3,7 @@
 
 #include <shoal/codelet.hpp>
 #include <shoal/detail/flow/sequence.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/flow_data.hpp>
 
 #include <array>
@@ -124,7 +125,7 @@ inline constexpr std::size_t request_count_v = (std::size_t{is_request_v<Args>} 
 
 /// A task that calls `Call` with its arguments; Args are decayed and no options.
 template <class Call, class... Args>
-class InsertedTask final : public FlowTask {
+class InsertedTask : public FlowTask {
   static constexpr std::size_t kAccesses = request_count_v<Args...>;
 
  public:
@@ -153,12 +154,7 @@ class InsertedTask final : public FlowTask {
       return std::forward<Given>(given);
     }
   }
-  void execute() override { call(std::index_sequence_for<Args...>()); }
-
-  template <std::size_t... I>
-  void call(std::index_sequence<I...> /*indices*/) {
-    call_(Passed<Args>::get(std::get<I>(kept_), list_.data() + requests_before(I))...);
-  }
+  void execute() override { call(call_, kept_, std::index_sequence_for<Args...>()); }
   template <std::size_t... I>
   bool costs_memory(std::index_sequence<I...> /*indices*/) {
     const Cost cost = call_.codelet->cost(
@@ -173,9 +169,43 @@ class InsertedTask final : public FlowTask {
   }
 
   std::array<Access, kAccesses> list_;
+
+ protected:
+  using Values = std::tuple<typename Kept<Args>::type...>;
+  template <std::size_t... I>
+  void call(Call& function, Values& values, std::index_sequence<I...> /*indices*/) {
+    function(Passed<Args>::get(std::get<I>(values), list_.data() + requests_before(I))...);
+  }
+
   Call call_;
-  std::tuple<typename Kept<Args>::type...> kept_;
+  Values kept_;
 };
+
+/// Runs in attempts, each with the same values.
+template <class Call, class... Args>
+class RetriedTask final : public InsertedTask<Call, Args...> {
+  using Base = InsertedTask<Call, Args...>;
+
+ public:
+  template <class... Given>
+  RetriedTask(Sequence& sequence, int retries, Call call, Given&&... given)
+      : Base(sequence, std::move(call), std::forward<Given>(given)...), retries_(retries) {}
+
+ private:
+  void execute() override {
+    ValuesBefore before(this->accesses());
+    sched::run_attempts(retries_, [this, &before] {
+      before.restore();
+      Call call(this->call_);
+      typename Base::Values values(this->kept_);
+      this->call(call, values, std::index_sequence_for<Args...>());
+    });
+  }
+
+  const int retries_;
+};
+template <class T>
+inline constexpr bool is_retries_v = std::is_same_v<T, WithRetries>;
 
 template <class... Ps>
 struct CodeletCall {
@@ -223,7 +253,28 @@ struct TaskMaker {
     }
   }
   template <class... Kept>
-  static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept) {
+  static FlowTask* make_retried(Sequence& sequence, Call call, std::tuple<Kept...> kept,
+                                int retries) {
+    constexpr bool kCopies =
+        std::is_copy_constructible_v<Call> &&
+        (std::is_copy_constructible_v<typename flow::Kept<std::decay_t<Kept>>::type> && ...);
+    static_assert(kCopies,
+                  "shoal: each attempt of a task with retries begins with a copy of its function "
+                  "and arguments: give what cannot be copied as a datum");
+    if constexpr (kCopies) {
+      return std::apply(
+          [&](auto&&... args) -> FlowTask* {
+            return new RetriedTask<Call, std::decay_t<Kept>...>(sequence, retries, std::move(call),
+                                                                std::forward<Kept>(args)...);
+          },
+          std::move(kept));
+    } else {
+      return nullptr;
+    }
+  }
+  template <class... Kept>
+  static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept,
+                        [[maybe_unused]] int given_retries) {
     constexpr bool kFits = accepts_v<typename Call::Called, std::decay_t<Kept>...>;
     static_assert(
         kFits,
@@ -232,12 +283,16 @@ struct TaskMaker {
     if constexpr (kFits) {
       (check_kept<std::decay_t<Kept>>(), ...);
       check_values<std::remove_reference_t<typename Call::Called>, std::decay_t<Kept>...>();
-      return std::apply(
-          [&](auto&&... args) -> FlowTask* {
-            return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
-                                                                 std::forward<Kept>(args)...);
-          },
-          std::move(kept));
+      if constexpr ((is_retries_v<std::decay_t<Args>> || ...)) {
+        return make_retried(sequence, std::move(call), std::move(kept), given_retries);
+      } else {
+        return std::apply(
+            [&](auto&&... args) -> FlowTask* {
+              return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
+                                                                   std::forward<Kept>(args)...);
+            },
+            std::move(kept));
+      }
     } else {
       return nullptr;
     }
@@ -249,10 +304,14 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
                  Args&&... args) {
   std::array<Request, request_count_v<std::decay_t<Args>...>> requests;
   InsertOptions options;
+  [[maybe_unused]] int retries = 0;
   if (codelet != nullptr) options.priority = codelet->priority;
   [[maybe_unused]] std::size_t next = 0;
   const auto sort = [&]<class Arg>(const Arg& arg) {
-    if constexpr (is_option_v<Arg>) {
+    if constexpr (is_retries_v<Arg>) {
+      retries = arg.retries;
+      sched::check_retries(retries, std::string(call.name()));
+    } else if constexpr (is_option_v<Arg>) {
       options.take(arg);
     } else if constexpr (is_request_v<Arg>) {
       requests[next++] = to_request(arg);
@@ -263,7 +322,7 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
   auto kept = std::tuple_cat(Maker::keep(std::forward<Args>(args))...);  // references
   Maker::check_numbers(sequence, call, kept);
   if (!sequence.begin(codelet, requests, options)) return;
-  sequence.submit(Maker::make(sequence, std::move(call), std::move(kept)), requests);
+  sequence.submit(Maker::make(sequence, std::move(call), std::move(kept), retries), requests);
 }
 
 template <class... Ps, class... Args>

@@ -5,10 +5,12 @@
 #include <shoal/rank.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shoal::flow {
 
@@ -94,6 +96,24 @@ class FlowTask : public sched::Task {
   Sequence& sequence_;
   Access* const accesses_;
   const std::uint32_t access_count_;
+};
+
+/// Values of the data that a task changes and does not replace, so that each of its attempts begins
+/// with the same ones.
+class ValuesBefore {
+ public:
+  /// Copies them, as bytes in which they travel.
+  explicit ValuesBefore(std::span<const Access> accesses);
+  /// Called before each attempt; the first time it does nothing.
+  void restore();
+
+ private:
+  struct Value {
+    const Access& access;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Value> values_;
+  bool is_first_ = true;
 };
 
 }  // namespace shoal::flow

@@ -3,6 +3,7 @@
 
 #include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/gathered.hpp>
@@ -171,6 +172,8 @@ class Inputs {
   Inputs& operator=(const Inputs&) = delete;
   /// Runs the task with its inputs.
   virtual void run(const K& key) = 0;
+  /// Runs the task, which may run again so often, each time with a copy of its inputs.
+  virtual void run_in_attempts(const K& key, int retries) = 0;
   [[nodiscard]] virtual int slot_count() const = 0;
   /// Returns the Slot<K, V> of this number if V is the given type, else nullptr.
   [[nodiscard]] virtual void* find(int slot, const std::type_info& type) const = 0;
@@ -207,7 +210,18 @@ class TypedInputs final : public Inputs<K> {
     make_slots(scope, place, std::index_sequence_for<Ws...>());
   }
 
-  void run(const K& key) override { run_with(key, std::index_sequence_for<Ws...>()); }
+  void run(const K& key) override {
+    Values values = take(key);
+    call(key, values, std::index_sequence_for<Ws...>());
+  }
+  void run_in_attempts(const K& key, int retries) override {
+    if (retries == 0) return run(key);
+    const Values values = take(key);
+    sched::run_attempts(retries, [&] {
+      Values copy(values);
+      call(key, copy, std::index_sequence_for<Ws...>());
+    });
+  }
   [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Ws)); }
   [[nodiscard]] void* find(int slot, const std::type_info& type) const override {
     const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(ValueOf<Ws>)...};
@@ -296,6 +310,10 @@ class TypedInputs final : public Inputs<K> {
   // value, and others may keep theirs, which are joined next.
   template <std::size_t I, class V>
   void put(const K& key, V given) {
+    if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]] {
+      return attempt->withhold(
+          [this, key, value = std::move(given)]() mutable { put<I>(key, std::move(value)); });
+    }
     const std::uint64_t hash = KeyHash<K>{}(key);
     std::optional<V> value(std::move(given));
     while (std::optional<V> other = keep<I>(hash, key, value)) {
@@ -326,18 +344,19 @@ class TypedInputs final : public Inputs<K> {
     return std::nullopt;
   }
 
-  template <std::size_t... I>
-  void run_with(const K& key, std::index_sequence<I...> /*indices*/) {
+  Values take(const K& key) {
     const std::uint64_t hash = KeyHash<K>{}(key);
     Values values;
-    {
-      Shard& shard = shard_of(hash);
-      const sync::Lock lock(shard.mutex);
-      if (Values* const found = shard.values.find(hash, key); found != nullptr) {
-        values = std::move(*found);
-        shard.values.erase(hash, key);
-      }
+    Shard& shard = shard_of(hash);
+    const sync::Lock lock(shard.mutex);
+    if (Values* const found = shard.values.find(hash, key); found != nullptr) {
+      values = std::move(*found);
+      shard.values.erase(hash, key);
     }
+    return values;
+  }
+  template <std::size_t... I>
+  void call(const K& key, Values& values, std::index_sequence<I...> /*indices*/) {
     (check<I>(key, std::get<I>(values)), ...);
     function_(key, Input<I>::argument(std::get<I>(values))...);
   }

@@ -173,8 +173,10 @@ class Core {
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   /// Throws CheckError for a pointer of another memory, or null.
   void check_pointer(std::uint32_t memory, Access access) const {
-    if (memory != id_) [[unlikely]]
-      refuse_pointer(memory, to_text(access));
+    // relaxed: a task that runs in attempts comes after the change
+    const std::uint32_t id = writes(access) ? write_id_.load(std::memory_order_relaxed) : id_;
+    if (memory != id) [[unlikely]]
+      check_access(memory, access);
   }
   void check_pointer(std::uint32_t memory, const char* what) const {
     if (memory != id_) [[unlikely]]
@@ -233,9 +235,12 @@ class Core {
  private:
   friend class Remote;
   friend class CoresHere;
+  static constexpr std::uint32_t kNoMemory = ~std::uint32_t{0};
   // All sizes are filled in.
   Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
+  /// Refuses a pointer of another memory, and a write in an attempt of a task.
+  void check_access(std::uint32_t memory, Access access) const;
   /// One comparison where the size is a small constant.
   [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
     if (size_bytes <= kHeapBytesMin) return offset <= heap_bytes_ - size_bytes;
@@ -248,7 +253,8 @@ class Core {
   const int size_;
   const std::uint64_t heap_bytes_;
   std::uint32_t id_ = 0;
-  std::byte* heap_ = nullptr;  // the own one
+  std::atomic<std::uint32_t> write_id_{0};  // id_; kNoMemory once tasks run in attempts
+  std::byte* heap_ = nullptr;               // the own one
   // By rank: its heap in this address space; nullptr: unknown, out of reach, or ended. The owner of
   // a heap takes its address away as it ends: see src/memory/reach.hpp.
   std::atomic<std::byte*>* bases_ = nullptr;
