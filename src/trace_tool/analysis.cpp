@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -479,6 +480,27 @@ std::vector<std::string> idle_lines(const Analysis& analysis) {
                                 left_out, share_text(kWorthTelling, 1)));
   }
   return lines;
+}
+
+std::string attempts_text(const Model& model) {
+  constexpr std::size_t kNamesMax = 8;
+  std::map<std::string, std::uint64_t> counts;
+  for (const Park& park : model.parks) {
+    if (model.input().name(park.reason) != trace::kFailedAttempt) continue;
+    ++counts[model.input().name(model.tasks[park.task].name)];
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> most(counts.begin(), counts.end());
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most.size(), kNamesMax); ++i) {
+    text += fmt::format("{}{} of {}", i == 0 ? "failed attempts: " : ", ", most[i].second,
+                        quoted(most[i].first));
+  }
+  if (most.size() > kNamesMax) {
+    text += fmt::format(", and those of {} more names", most.size() - kNamesMax);
+  }
+  return text;
 }
 
 }  // namespace shoal::trace_tool

@@ -179,5 +179,7 @@ struct Blocked {
 [[nodiscard]] std::string path_text(const Analysis& analysis);
 /// "rank 2 waited 38 % of the run, most for panel from rank 0"; one line for each rank that did.
 [[nodiscard]] std::vector<std::string> idle_lines(const Analysis& analysis);
+/// "failed attempts: 3 of read, 1 of solve", of tasks that were tried again; "" without any.
+[[nodiscard]] std::string attempts_text(const Model& model);
 
 }  // namespace shoal::trace_tool

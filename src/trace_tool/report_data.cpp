@@ -45,6 +45,7 @@ class PageData {
                  {"path_text", path_text(analysis_)},
                  {"idle", idle_lines(analysis_)},
                  {"names", model_.input().names()}};
+    if (const std::string text = attempts_text(model_); !text.empty()) page["idle"].push_back(text);
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {
       page["tracks"].push_back({{"rank", track.rank}, {"name", track.name}});

@@ -150,6 +150,7 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
           model.input().tracks().size(), model.events, tasks, traffic, busy);
   out.add("critical path: {}", path_text(analysis));
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
+  if (const std::string text = attempts_text(model); !text.empty()) out.add("{}", text);
   if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
     out.add("{}", text);
   }
@@ -172,6 +173,7 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
               {"critical_path", path_text(analysis)},
               {"idle", idle_lines(analysis)}};
   if (const auto gaps = model.gaps(); !gaps.empty()) all["partial"] = gaps;
+  if (const std::string text = attempts_text(model); !text.empty()) all["attempts"] = text;
   if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
     all["not_modelled"] = text;
   }
