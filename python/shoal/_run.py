@@ -1,0 +1,239 @@
+"""The start of a run: shoal.run()."""
+
+import contextvars
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import warnings
+
+from . import _core, _errors, _wire
+
+_current = contextvars.ContextVar("shoal world")
+
+
+def current_world():
+    """The world of the running task, handler or main function.
+
+    Raises CheckError outside of a run."""
+    world = _current.get(None)
+    if world is None:
+        raise _errors.CheckError(
+            "there is no world here: call this in the main function of shoal.run(), or in a task "
+            "that it makes")
+    return world
+
+
+class _Main:
+    """A main function, with its results and errors on the ranks of this process."""
+
+    def __init__(self, function):
+        self.function = function
+        self.context = contextvars.copy_context()
+        self.results = {}
+        self.errors = {}
+        self.exit = None  # of sys.exit() in a main function
+
+    def __call__(self, world):
+        rank = world.rank
+        try:
+            result = self.function(world)
+        except SystemExit as error:
+            self.exit = error
+            if error.code is None or isinstance(error.code, int):
+                return error.code or 0
+            return 1  # the interpreter prints the text
+        except BaseException as error:
+            self.errors[rank] = error
+            raise
+        self.results[rank] = result
+        return 0
+
+
+def _run_main(main, world):
+    def run_in_context():
+        _current.set(world)
+        code = main(world)
+        sys.stdout.flush()
+        return code
+    return main.context.copy().run(run_in_context)
+
+
+def _in_world(world, function, *arguments):
+    def run_in_context():
+        _current.set(world)
+        return function(*arguments)
+    return contextvars.Context().run(run_in_context)
+
+
+def _serve(world, body, buffers):
+    """Runs a call of another rank."""
+    rank = world.rank
+    try:
+        function, arguments, keywords = _wire.load(body, buffers)
+        result = _in_world(world, _invoke, function, arguments, keywords)
+        return False, _wire.dump(result, f"the result of {_name_of(function)}")
+    except _errors.CancelledError:
+        raise
+    except BaseException as error:
+        return True, _wire.dump_error(error, rank)
+
+
+def _deliver(world, body, buffers):
+    """Runs the handler of a message."""
+    function, arguments, keywords = _wire.load(body, buffers)
+    _in_world(world, _invoke, function, arguments, keywords)
+
+
+def _invoke(function, arguments, keywords):
+    body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
+    return function(*arguments, **keywords) if body is None else body(arguments, keywords)
+
+
+def _name_of(function):
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _call_with_key(function, code):
+    from . import _graph
+    return _graph.call_with_key(function, code)
+
+
+def _invoke_object(world, target, body, buffers):
+    from . import _objects
+    return _objects.invoke(world, target, body, buffers)
+
+
+_core._set_hooks({
+    "invoke": _invoke_object,
+    "call_with_key": _call_with_key,
+    "run_main": _run_main,
+    "serve": _serve,
+    "deliver": _deliver,
+    "load": _wire.load,
+    "load_error": _wire.load_error,
+    "dump": _wire.dump,
+})
+
+
+def _is_interactive():
+    main = sys.modules.get("__main__")
+    return not hasattr(main, "__file__") or "ipykernel" in sys.modules
+
+
+def _word_of(value):
+    if value is True:
+        return "on"
+    return str(value)
+
+
+class _Variables:
+    """SHOAL_ variables of the options that the call gives: the command line wins over them."""
+
+    def __init__(self, options):
+        self.options = {}
+        for name, value in options.items():
+            if value is None or value is False:
+                continue
+            self.options[f"SHOAL_{name.upper()}"] = _word_of(value)
+
+    def __enter__(self):
+        self.before = {name: os.environ.get(name) for name in self.options}
+        os.environ.update(self.options)
+
+    def __exit__(self, *error):
+        for name, value in self.before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _option_of(words, name):
+    """Value of an option of a run, or None."""
+    for index, word in enumerate(words):
+        if word in (f"--{name}", f"--shoal-{name}"):
+            return words[index + 1] if index + 1 < len(words) else ""
+        if word.startswith((f"--{name}=", f"--shoal-{name}=")):
+            return word.split("=", 1)[1]
+    return os.environ.get("SHOAL_" + name.upper().replace("-", "_"))
+
+
+def _is_simulated(words):
+    return any(re.fullmatch("--(shoal-)?sim(-races|-check|-dry)?(=.*)?", word) for word in words) \
+        or any(name in os.environ for name in ("SHOAL_SIM", "SHOAL_SIM_RACES", "SHOAL_SIM_CHECK",
+                                               "SHOAL_SIM_DRY"))
+
+
+def _make_deterministic(words):
+    seed = int(_option_of(words, "sim-seed") or 1)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED", "random") == "random":
+        warnings.warn(
+            "a simulation repeats only in part: hash() of strings, and with it the order of sets, "
+            "differs in each process. Start it by `python -m shoal run --sim`, or set "
+            "PYTHONHASHSEED=0", RuntimeWarning, stacklevel=3)
+
+
+class _Interrupts:
+    """Lets Ctrl-C end the process while the main thread is in a run, where it runs no Python."""
+
+    def __enter__(self):
+        self.before = None
+        if threading.current_thread() is threading.main_thread() and (
+                signal.getsignal(signal.SIGINT) is signal.default_int_handler):
+            self.before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def __exit__(self, *error):
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+
+def run(main, *, ranks=None, workers=None, args=None, **options):
+    """Runs main(world) on every rank, and returns what it returned on rank 0.
+
+    Parameters:
+        main: function of a World, called once on each rank. When it returns, the rank waits until
+            all tasks and messages have ended.
+        ranks: number of ranks in this process; 1 if nothing else says. Under mpirun the processes
+            are the ranks.
+        workers: threads of each rank that run tasks; by default the processors are shared out.
+        args: words of the command line, by default those of the process. They win over the other
+            parameters; `--help` lists the options, and world.args has the others.
+        options: further options, as on the command line with _ for -: sim=True, sim_seed=7.
+
+    Returns the value of main on rank 0; None in processes of an MPI launch without rank 0.
+
+    Raises what main raised on the first rank of this process that raised; Error if the run failed
+    otherwise (standard error has the reason); ConfigError inside a run."""
+    if not callable(main):
+        raise _errors.CheckError(
+            f"shoal.run() takes a function of a world, and got {main!r}: give it the function "
+            "itself, as in shoal.run(main)")
+    if _current.get(None) is not None:
+        raise _errors.ConfigError(
+            "shoal.run() was called inside a run, by a main function, a task or a handler: one "
+            "world cannot wait for another on its own workers. Call it before or after")
+    if args is None:
+        args = [] if _is_interactive() else sys.argv[1:]
+    words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
+    what = _Main(main)
+    sys.stdout.flush()
+    with _Variables({"ranks": ranks, "workers": workers, **options}), _Interrupts():
+        if _is_simulated(words[1:]):
+            _make_deterministic(words[1:])
+        code = _core._run(what, words)
+    if what.errors:
+        failed = [rank for rank, error in what.errors.items()
+                  if not isinstance(error, _errors.TaskError)] or list(what.errors)
+        raise what.errors[min(failed)]
+    if code != 0:
+        if what.exit is not None:
+            raise what.exit
+        raise _errors.Error(f"the run ended with {code}: standard error has the reason")
+    return what.results.get(0)

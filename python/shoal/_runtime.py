@@ -1,0 +1,122 @@
+"""Ranks and workers for applications that own their main loop."""
+
+import concurrent.futures
+import contextvars
+
+from . import _core, _errors
+from ._run import _Main, _name_of, _word_of
+from ._tasks import _run_body
+
+
+class Runtime:
+    """Ranks and workers of this process that run what any thread gives them, until stop().
+
+        with shoal.Runtime(workers=8) as runtime:
+            future = runtime.submit(work, 3)
+            print(future.result())
+
+    Parameters:
+        ranks, workers: as for shoal.run().
+        name: in errors.
+        options: further options, as for shoal.run(), but none of simulation.
+
+    It uses no MPI: in a process of an MPI launch, its ranks are all here."""
+
+    def __init__(self, *, ranks=1, workers=0, name="a runtime", **options):
+        words = []
+        for key, value in options.items():
+            if value is not None and value is not False:
+                words.append(f"--{key.replace('_', '-')}")
+                if value is not True:
+                    words.append(_word_of(value))
+        self._runtime = _core._Runtime(ranks, workers, name, words)
+
+    @property
+    def size(self):
+        """Number of ranks."""
+        return self._runtime.size
+
+    @property
+    def is_running(self):
+        """Whether work is taken: not after stop(), nor after a failure."""
+        return self._runtime.is_running
+
+    def submit(self, function, *arguments, **keywords):
+        """Runs function(*arguments, **keywords) as a task of rank 0; returns its future, for which
+        any thread may wait."""
+        return self.submit_to(0, function, *arguments, **keywords)
+
+    def submit_to(self, rank, function, *arguments, **keywords):
+        """Runs a function as a task of a rank; returns its future."""
+        if not callable(function):
+            raise _errors.CheckError(f"submit(): {function!r} cannot be called: give a function")
+        if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
+            raise _errors.CheckError(f"there is no rank {rank!r}: the runtime has {self.size}")
+        context = contextvars.copy_context()
+        work = (_in_world_of, self._runtime.world(rank), function, arguments, keywords)
+        return self._runtime.submit(rank, context.run, work, _name_of(function), 0)
+
+    def run(self, main):
+        """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0."""
+        what = _Main(main)
+        try:
+            self._runtime.run(what)
+        finally:
+            if what.errors:
+                raise what.errors[min(what.errors)]
+        return what.results.get(0)
+
+    def stop(self):
+        """Ends the ranks when all that was given to them has ended."""
+        self._runtime.stop()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+
+def _in_world_of(world, function, arguments, keywords):
+    from ._run import _current
+    body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
+    _current.set(world)
+    if body is not None:
+        return body(arguments, keywords)
+    return _run_body(function, arguments, keywords)
+
+
+class Executor(concurrent.futures.Executor):
+    """concurrent.futures.Executor on the workers of a Runtime.
+
+        with shoal.Executor(workers=4) as executor:
+            print(list(executor.map(abs, [-1, 2])))
+
+    Tasks may wait for each other without holding a worker, by futures of shoal; a result() of
+    concurrent.futures in a task holds its worker."""
+
+    def __init__(self, workers=0, **options):
+        self._runtime = Runtime(workers=workers, **options)
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Schedules fn(*args, **kwargs); returns a concurrent.futures.Future."""
+        future = concurrent.futures.Future()
+        if not self._runtime.is_running:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
+        def work():
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = fn(*args, **kwargs)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._runtime.submit(work)
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        """Ends the workers when all tasks have ended. Always waits."""
+        self._runtime.stop()

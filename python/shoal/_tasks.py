@@ -1,0 +1,301 @@
+"""Tasks and futures."""
+
+import contextvars
+import functools
+import inspect
+
+from . import _core, _errors
+from ._run import _name_of, current_world
+
+ALL_COMPLETED = "ALL_COMPLETED"
+FIRST_COMPLETED = "FIRST_COMPLETED"
+FIRST_EXCEPTION = "FIRST_EXCEPTION"
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def _has_future(value):
+    if isinstance(value, _core.Future):
+        return True
+    if isinstance(value, dict):
+        return any(_has_future(item) for item in value.values())
+    if isinstance(value, _CONTAINERS):
+        return any(_has_future(item) for item in value)
+    return False
+
+
+def _resolve(value):
+    """The value with the results of futures in place of the futures, at any depth."""
+    if isinstance(value, _core.Future):
+        return value.result()
+    if not _has_future(value):
+        return value
+    if isinstance(value, dict):
+        return type(value)((key, _resolve(item)) for key, item in value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a named tuple
+        return type(value)(*(_resolve(item) for item in value))
+    return type(value)(_resolve(item) for item in value)
+
+
+def _drive(coroutine):
+    """Runs a coroutine to its end: an `await` of a future parks the task."""
+    send, value = coroutine.send, None
+    while True:
+        try:
+            awaited = send(value)
+        except StopIteration as end:
+            return end.value
+        try:
+            if not isinstance(awaited, _core.Future):
+                raise _errors.CheckError(
+                    f"a task awaits {awaited!r}, which is no future of shoal: asyncio's run in "
+                    "its own loop")
+            send, value = coroutine.send, awaited.result()
+        except Exception as error:
+            send, value = coroutine.throw, error
+
+
+def _run_body(function, arguments, keywords):
+    if _has_future(arguments) or _has_future(keywords):
+        arguments, keywords = _resolve(arguments), _resolve(keywords)
+    result = function(*arguments, **keywords)
+    return _drive(result) if inspect.iscoroutine(result) else result
+
+
+def _wait_for_futures(value, name):
+    """Replaces futures, which belong to this rank, before a call leaves it."""
+    try:
+        return _resolve(value)
+    except _errors.CancelledError:
+        raise
+    except Exception as error:
+        raise _errors.Error(f"an argument of {name} has failed: {error}") from error
+
+
+class Task:
+    """A function that runs as a task when it is called, and returns a future; made by @task."""
+
+    def __init__(self, function, name=None, priority=0, rank=None, retries=0):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = name or _name_of(function)
+        self._priority = priority
+        self._rank = rank
+        self._retries = retries
+
+    def __call__(self, *arguments, **keywords):
+        """Starts the task; returns the future of its result. Does not block, except for futures in
+        arguments of another rank."""
+        world = current_world()
+        body = self._shoal_body
+        if self._rank is not None and self._rank != world.rank:
+            return world.call(self._rank, self, *_wait_for_futures(arguments, self._name),
+                              **_wait_for_futures(keywords, self._name))
+        return world._submit(contextvars.copy_context().run, (body, arguments, keywords), None,
+                             self._name, self._priority)
+
+    def _shoal_body(self, arguments, keywords):
+        """Runs the function here, without a task of its own."""
+        left = self._retries
+        while True:
+            try:
+                return _run_body(self._function, arguments, keywords)
+            except Exception:
+                if left == 0:
+                    raise
+                left -= 1
+
+    def with_options(self, *, name=None, priority=None, rank=None, retries=None):
+        """The same function with other options."""
+        made = Task(self._function, name or self._name,
+                    self._priority if priority is None else priority,
+                    self._rank if rank is None else rank,
+                    self._retries if retries is None else retries)
+        made._base = getattr(self, "_base", self)
+        return made
+
+    def on(self, rank):
+        """The same function, run on a rank."""
+        return self.with_options(rank=rank)
+
+    def map(self, *iterables):
+        """A list of futures, one for each tuple of items of the iterables."""
+        return [self(*items) for items in zip(*iterables)]
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self):
+        base = getattr(self, "_base", self)
+        if base is self:
+            return self.__qualname__  # pickle finds it by its name
+        return _with_options, (base, self._name, self._priority, self._rank, self._retries)
+
+    def __repr__(self):
+        return f"<shoal task {self._name}>"
+
+
+def _with_options(base, name, priority, rank, retries):
+    return base.with_options(name=name, priority=priority, rank=rank, retries=retries)
+
+
+def task(function=None, *, name=None, priority=0, rank=None, retries=0):
+    """Decorator: calls of the function run as tasks, and return futures.
+
+    Futures among the arguments, also in lists, tuples, sets and dictionaries, are replaced by their
+    results before the body runs. An `async def` function may await futures.
+
+    Parameters:
+        name: in reports; default: that of the function.
+        priority: larger runs first.
+        rank: on which it runs; default: the caller's.
+        retries: how often the body runs again after an Exception."""
+    def make(function):
+        if not callable(function):
+            raise _errors.CheckError(f"shoal.task decorates a function, and got {function!r}")
+        return Task(function, name, priority, rank, retries)
+    return make if function is None else make(function)
+
+
+def gather(futures):
+    """The results of futures, in a list. Raises the first exception in their order; the others
+    count as taken."""
+    futures = list(futures)
+    results, first = [], None
+    for future in futures:
+        try:
+            results.append(future.result())
+        except Exception as error:
+            first = first or error
+    if first is not None:
+        raise first
+    return results
+
+
+def as_completed(futures):
+    """Yields each future when it has ended, the first one first."""
+    futures = list(dict.fromkeys(futures))
+    ended, arrivals = [], _core._Semaphore(current_world(), 0, "futures that end")
+
+    def add(future):
+        ended.append(future)
+        arrivals.release()
+
+    for future in futures:
+        future._on_done(add, future)
+    for index in range(len(futures)):
+        arrivals.acquire()
+        yield ended[index]
+
+
+def wait(futures, timeout=None, return_when=ALL_COMPLETED):
+    """Waits for futures; returns a pair of sets: those that have ended, and the others.
+
+    Parameters:
+        timeout: in seconds; virtual ones in a simulation.
+        return_when: ALL_COMPLETED, FIRST_COMPLETED or FIRST_EXCEPTION."""
+    if return_when not in (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION):
+        raise _errors.CheckError(
+            f"shoal.wait() got return_when={return_when!r}: give shoal.ALL_COMPLETED, "
+            "FIRST_COMPLETED or FIRST_EXCEPTION")
+    futures = set(futures)
+    ended = set()
+    promise = Promise("shoal.wait()")
+    enough = promise.future
+
+    def add(future):
+        ended.add(future)
+        is_over = len(ended) == len(futures) or return_when == FIRST_COMPLETED or (
+            return_when == FIRST_EXCEPTION and future.exception() is not None)
+        if is_over and not enough.done():
+            promise.set_result(None)
+
+    if futures:
+        for future in futures:
+            future._on_done(add, future)
+        try:
+            enough.result(timeout)
+        except TimeoutError:
+            if not enough.done():
+                promise.set_result(None)
+    done = set(ended)
+    return done, futures - done
+
+
+class Promise:
+    """The sending end of a future: any task or handler of this rank fulfils it, once."""
+
+    def __init__(self, name="a promise"):
+        self._promise = _core._Promise(current_world(), name)
+        self._future = self._promise.future()
+
+    @property
+    def future(self):
+        """The future of the promise."""
+        return self._future
+
+    def set_result(self, value):
+        """Fulfils the promise with a value."""
+        self._promise.set_result(value)
+
+    def set_exception(self, error):
+        """Fulfils the promise with an exception."""
+        if not isinstance(error, BaseException):
+            raise _errors.CheckError(f"set_exception() takes an exception, and got {error!r}")
+        self._promise.set_exception(error)
+
+
+class Semaphore:
+    """A number of permits for tasks of one rank; waiters get them in the order they came."""
+
+    def __init__(self, permits, name="a semaphore"):
+        self._semaphore = _core._Semaphore(current_world(), permits, name)
+
+    def acquire(self):
+        """Takes a permit; parks the task until there is one."""
+        self._semaphore.acquire()
+
+    def release(self, count=1):
+        """Returns permits."""
+        self._semaphore.release(count)
+
+    def __enter__(self):
+        self._semaphore.acquire()
+        return self
+
+    def __exit__(self, *error):
+        self._semaphore.release()
+
+
+class Mutex:
+    """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`."""
+
+    def __init__(self, name="a mutex"):
+        self._mutex = _core._Mutex(current_world(), name)
+
+    def lock(self):
+        self._mutex.lock()
+
+    def try_lock(self):
+        """Whether it was free, and is locked now."""
+        return self._mutex.try_lock()
+
+    def unlock(self):
+        self._mutex.unlock()
+
+    def __enter__(self):
+        self._mutex.lock()
+        return self
+
+    def __exit__(self, *error):
+        self._mutex.unlock()
+
+
+def sleep(seconds):
+    """Parks the task for a time; in a simulation, of virtual seconds."""
+    _core._sleep(seconds)
+
+
+def yield_now():
+    """Lets the other ready tasks of the worker run first."""
+    _core._yield()

@@ -1,0 +1,207 @@
+"""Methods of World and Future that are written in Python."""
+
+import contextvars
+import copy
+
+from . import _core, _errors, _wire
+from ._run import _name_of
+from ._tasks import _run_body
+
+
+def _rank_of(world, rank, what):
+    if isinstance(rank, bool) or not hasattr(rank, "__index__"):
+        raise _errors.CheckError(f"{what}: the rank is {rank!r}: give an integer")
+    rank = rank.__index__()
+    if not 0 <= rank < world.size:
+        raise _errors.CheckError(
+            f"{what}: there is no rank {rank}: the world has {world.size}, 0 to {world.size - 1}")
+    return rank
+
+
+def _function_of(function, what):
+    if not callable(function):
+        raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
+    return function
+
+
+def submit(world, function, *arguments, **keywords):
+    """Runs function(*arguments, **keywords) as a task of this rank; returns its future."""
+    _function_of(function, "submit()")
+    return world._submit(contextvars.copy_context().run,
+                         (_run_body, function, arguments, keywords), None, _name_of(function), 0)
+
+
+def spawn(world, function, *arguments, **keywords):
+    """Runs function(*arguments, **keywords) as a task of this rank of which nobody asks the result.
+    An exception fails the world."""
+    _function_of(function, "spawn()")
+    world._spawn(contextvars.copy_context().run, (_run_body, function, arguments, keywords), None,
+                 _name_of(function), 0)
+
+
+def call(world, rank, function, *arguments, **keywords):
+    """Runs function(*arguments, **keywords) as a task of another rank; returns its future.
+
+    The function, the arguments and the result are pickled. An exception comes back with its type,
+    and with the traceback of that rank as its __cause__."""
+    what = f"a call of {_name_of(_function_of(function, 'call()'))}"
+    rank = _rank_of(world, rank, what)
+    return world._call(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"))
+
+
+def send(world, rank, function, *arguments, **keywords):
+    """Sends an active message: function(*arguments, **keywords) runs as a handler on the rank.
+
+    Handlers of one sender start in the order sent, one at a time. They must be short and must not
+    wait; an exception fails the world. shoal.current_world() is the world there."""
+    what = f"a message for {_name_of(_function_of(function, 'send()'))}"
+    rank = _rank_of(world, rank, what)
+    world._send(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"), False)
+
+
+def send_task(world, rank, function, *arguments, **keywords):
+    """As send(), but the function runs as a task, which may wait."""
+    what = f"a message for {_name_of(_function_of(function, 'send_task()'))}"
+    rank = _rank_of(world, rank, what)
+    world._send(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"), True)
+
+
+def allgather(world, value):
+    """The values of all ranks, in a list in the order of ranks. Collective."""
+    return world._allgather(value)
+
+
+def gather(world, value, root=0):
+    """The values of all ranks, in a list, on rank `root`; None elsewhere. Collective."""
+    return world._gather(value, _rank_of(world, root, "gather()"))
+
+
+def broadcast(world, value, root=0):
+    """The value of rank `root`, on every rank. Collective."""
+    return world._broadcast(value, _rank_of(world, root, "broadcast()"))
+
+
+def SUM(a, b):
+    """Operation of allreduce(): the sum; of arrays, element by element."""
+    return a + b
+
+
+def PRODUCT(a, b):
+    """Operation of allreduce(): the product; of arrays, element by element."""
+    return a * b
+
+
+def MIN(a, b):
+    """Operation of allreduce(): the smaller value; of arrays, element by element."""
+    return min(a, b)
+
+
+def MAX(a, b):
+    """Operation of allreduce(): the larger value; of arrays, element by element."""
+    return max(a, b)
+
+
+_SIGNS = {SUM: "+", PRODUCT: "*", MIN: "<", MAX: ">"}
+_KINDS = dict.fromkeys("bhilqn", "i") | dict.fromkeys("fd", "f")
+
+
+def _allreduce_array(world, value, operation):
+    """The reduced copy of an array, or None for other values."""
+    if operation not in _SIGNS or isinstance(value, (bytes, bytearray, str)):
+        return None
+    try:
+        view = memoryview(value)
+    except TypeError:
+        return None
+    if view.ndim == 0:
+        return None
+    kind = _KINDS.get(view.format.lstrip("@="))
+    if kind is None or view.itemsize not in (4, 8):
+        raise _errors.CheckError(
+            f"allreduce() of an array of elements {view.format!r}: give one of signed integers or "
+            "floating-point numbers of 4 or 8 bytes")
+    result = copy.copy(value)
+    if not memoryview(result).c_contiguous:
+        raise _errors.CheckError("allreduce() of an array that is not contiguous: give a copy of "
+                                 "it in C order")
+    world._allreduce_array(result, kind, _SIGNS[operation])
+    return result
+
+
+def allreduce(world, value, operation):
+    """The values of all ranks, combined by operation(a, b) in the order of ranks. Collective. The
+    operation runs in a handler: it must not wait.
+
+    With SUM, PRODUCT, MIN or MAX, arrays (numpy arrays, array.array: anything with the buffer
+    protocol) of equal lengths are combined element by element, without Python; the result is a new
+    array. Their elements are signed integers or floating-point numbers of 4 or 8 bytes."""
+    result = _allreduce_array(world, value, operation)
+    if result is not None:
+        return result
+    return world._allreduce(value, _function_of(operation, "allreduce()"))
+
+
+for _function in (submit, spawn, call, send, send_task, allgather, gather, broadcast, allreduce):
+    setattr(_core.Team, _function.__name__, _function)
+
+
+def _world_repr(world):
+    kind = type(world).__name__.lower()
+    try:
+        return f"<shoal {kind}, rank {world.rank} of {world.size}>"
+    except _errors.CheckError:
+        return f"<shoal {kind} of a run that has ended>"
+
+
+def _no_pickle(world, protocol=None):
+    raise TypeError("a World belongs to its rank and is not sent: call shoal.current_world() there")
+
+
+_core.Team.__repr__ = _world_repr
+_core.Team.__reduce_ex__ = _no_pickle
+
+
+def result(future, timeout=None):
+    """Waits for the value and returns it; raises the exception of the task.
+
+    Parks the calling task. Raises TimeoutError after `timeout` seconds (virtual in a simulation)
+    without a value, CheckError in a handler, CancelledError when the world has failed."""
+    return future._result(timeout)
+
+
+def exception(future, timeout=None):
+    """Waits as result(), and returns the exception of the task, or None."""
+    future._wait(timeout)
+    try:
+        future._result(None)
+    except Exception as error:
+        return error
+    return None
+
+
+def add_done_callback(future, callback):
+    """Runs callback(future) as a task of this rank once the future has a value or an exception."""
+    future._on_done(_function_of(callback, "add_done_callback()"), future)
+
+
+def _await(future):
+    if not future.done():
+        yield future
+    return future.result()
+
+
+def _future_repr(future):
+    return f"<shoal future, {'done' if future.done() else 'pending'}>"
+
+
+def _no_pickle_future(future, protocol=None):
+    raise TypeError("a Future belongs to its rank and is not sent: wait for its result(), and send "
+                    "that")
+
+
+for _function in (result, exception, add_done_callback):
+    setattr(_core.Future, _function.__name__, _function)
+_core.Future.get = result
+_core.Future.__await__ = _await
+_core.Future.__repr__ = _future_repr
+_core.Future.__reduce_ex__ = _no_pickle_future

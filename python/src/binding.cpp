@@ -1,0 +1,108 @@
+#include "binding.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace shoal::python {
+
+namespace {
+
+/// The Python objects of the worlds of runs in progress.
+class Worlds {
+ public:
+  /// Returns a new reference. **Caller**: holds the GIL.
+  Object find(World& world) {
+    if (PyObject* const known = lookup(world, nullptr); known != nullptr) {
+      return Object::share(known);
+    }
+    auto held = std::make_unique<PyWorld>();
+    held->team = &world;
+    Object made =
+        Object::own(nb::cast(held.release(), nb::rv_policy::take_ownership).release().ptr());
+    PyObject* const kept = lookup(world, made.get());  // another thread may have been first
+    if (kept == made.get()) Py_INCREF(kept);
+    return Object::share(kept);
+  }
+  /// Makes a world refuse calls. **Caller**: holds the GIL, after the run.
+  void end(const std::vector<World*>& ended) {
+    for (World* const world : ended) {
+      PyObject* object = nullptr;
+      {
+        const std::lock_guard lock(mutex_);
+        const auto place = worlds_.find(world);
+        if (place == worlds_.end()) continue;
+        object = place->second;
+        worlds_.erase(place);
+      }
+      auto* const here = nb::inst_ptr<PyWorld>(nb::handle(object));
+      here->team = nullptr;
+      here->kept = nullptr;
+      Py_DECREF(object);
+    }
+  }
+
+ private:
+  /// Returns the object of a world; `made` becomes it if there is none.
+  PyObject* lookup(const World& world, PyObject* made) {
+    const std::lock_guard lock(mutex_);
+    PyObject*& object = worlds_[&world];
+    if (object == nullptr) object = made;
+    return object;
+  }
+
+  std::mutex mutex_;  // held without a call of Python code, which might wait for the GIL
+  std::map<const World*, PyObject*> worlds_;
+};
+Worlds& worlds() {
+  static auto* const worlds = new Worlds;
+  return *worlds;
+}
+
+}  // namespace
+
+Hooks& hooks() {
+  static Hooks hooks;
+  return hooks;
+}
+
+Object pack(PyObject* a, PyObject* b, PyObject* c) {
+  Object tuple = Object::own(c == nullptr ? PyTuple_Pack(2, a, b) : PyTuple_Pack(3, a, b, c));
+  if (!tuple) throw_python_error();
+  return tuple;
+}
+
+Payload dump(PyObject* object) {
+  const Object arguments = Object::own(PyTuple_Pack(1, object));
+  return to_payload(call(hooks().dump, arguments.get()).get());
+}
+
+Object load(PyObject* hook, Payload&& payload) {
+  const auto [body, buffers] = to_python(std::move(payload));
+  return call(hook, pack(body.get(), buffers.get()).get());
+}
+
+nb::object loaded(Payload&& payload) {
+  return nb::steal(load(hooks().load, std::move(payload)).release());
+}
+
+Outcome to_outcome(PyObject* pair) {
+  Outcome outcome;
+  outcome.is_error = PyObject_IsTrue(PyTuple_GET_ITEM(pair, 0)) == 1;
+  outcome.payload = to_payload(PyTuple_GET_ITEM(pair, 1));
+  return outcome;
+}
+
+Value take_outcome(Outcome outcome) {
+  const InPython in_python;
+  if (outcome.is_error) {
+    throw_python_exception(load(hooks().load_error, std::move(outcome.payload)));
+  }
+  return Value(load(hooks().load, std::move(outcome.payload)));
+}
+
+Object object_of(World& world) { return worlds().find(world); }
+
+void end_worlds(const std::vector<World*>& ended) { worlds().end(ended); }
+
+}  // namespace shoal::python

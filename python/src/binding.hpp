@@ -1,0 +1,138 @@
+#pragma once
+// Parts that all bindings share: functions of the package, worlds and teams, values in messages.
+
+#include <nanobind/nanobind.h>
+
+#include <shoal/team.hpp>
+#include <shoal/world.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "errors.hpp"
+#include "interpreter.hpp"
+#include "value.hpp"
+
+namespace shoal::python {
+
+namespace nb = nanobind;
+
+/// Functions of the package that C++ calls, set once by its import. Never released: the
+/// interpreter may end before threads do.
+struct Hooks {
+  PyObject* run_main = nullptr;       // (main, world) -> exit code
+  PyObject* serve = nullptr;          // (world, body, buffers) -> (is_error, (body, buffers))
+  PyObject* deliver = nullptr;        // (world, body, buffers)
+  PyObject* load = nullptr;           // (body, buffers) -> object
+  PyObject* load_error = nullptr;     // (body, buffers) -> exception
+  PyObject* call_with_key = nullptr;  // (function, bytes of the key) -> object
+  PyObject* invoke = nullptr;  // (world, object, body, buffers) -> (is_error, (body, buffers))
+  PyObject* dump = nullptr;    // (object) -> (body, buffers)
+};
+Hooks& hooks();
+
+/// Returns a tuple. **Caller**, where nothing else is said: holds the GIL. **Errors**: PythonError.
+[[nodiscard]] Object pack(PyObject* a, PyObject* b, PyObject* c = nullptr);
+/// Returns the bytes of an object.
+[[nodiscard]] Payload dump(PyObject* object);
+/// Returns what `hook`, one of load and load_error, makes of bytes.
+[[nodiscard]] Object load(PyObject* hook, Payload&& payload);
+/// Returns the object of bytes for Python.
+[[nodiscard]] nb::object loaded(Payload&& payload);
+
+/// Objects of a rank that must end before its main function does: graphs and teams. Python may keep
+/// its own objects of them longer.
+class Kept {
+ public:
+  explicit Kept(World& world) : world_(world) {}
+  // In reverse order, on all ranks. Destructors may wait.
+  ~Kept() {
+    while (!objects_.empty()) objects_.pop_back();
+  }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+
+  /// **Caller**: holds the GIL, which guards the list.
+  void add(std::shared_ptr<void> object) { objects_.push_back(std::move(object)); }
+  /// Waits for work that may use the objects. **Caller**: the main function, without the GIL.
+  void wait() {
+    if (!objects_.empty()) world_.wait();
+  }
+
+ private:
+  World& world_;
+  std::vector<std::shared_ptr<void>> objects_;
+};
+
+/// A team as Python sees it. It outlives the run: calls are refused then.
+struct PyTeam {
+  Team* team = nullptr;
+  std::optional<std::weak_ptr<Team>> owner{};  // of a team that is not the world
+  Kept* kept = nullptr;                        // nullptr: the main function has ended
+
+  [[nodiscard]] Team& get() const {
+    if (team != nullptr && !(owner && owner->expired())) return *team;
+    throw CheckError(
+        "the run of this world has ended: use a world only inside the main function and the tasks "
+        "of its shoal.run(), and a team before its end");
+  }
+};
+
+struct PyWorld : PyTeam {
+  [[nodiscard]] World& world() const { return static_cast<World&>(get()); }
+};
+
+/// Result of a call on its way back.
+struct Outcome {
+  bool is_error = false;
+  Payload payload;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(is_error, payload);
+  }
+};
+/// Returns the outcome that a hook has returned, a pair (is_error, (body, buffers)).
+[[nodiscard]] Outcome to_outcome(PyObject* pair);
+/// Takes the value, or throws the exception. **Caller**: without the GIL.
+[[nodiscard]] Value take_outcome(Outcome outcome);
+
+/// Options that keep a task of Python on one worker, where the interpreter needs that.
+inline void keep_on_worker(TaskOptions& options, const Team& team) {
+#if PY_VERSION_HEX >= 0x030C0000
+  // The interpreter keeps the address of its thread-local variable across a wait
+  // (docs/design/python.md): a task stays on one thread.
+  static std::atomic<unsigned> next{0};
+  const auto count = static_cast<unsigned>(team.worker_count());
+  options.worker = WorkerId(static_cast<int>(next++ % count));
+  options.bound = true;
+#else
+  static_cast<void>(options);
+  static_cast<void>(team);
+#endif
+}
+/// Runs `f`, which calls Python code that may wait, in a task that shoal has made.
+template <class F>
+auto run_python(Team& team, F f) {
+#if PY_VERSION_HEX >= 0x030C0000
+  TaskOptions options;
+  keep_on_worker(options, team);
+  return team.async(std::move(f), options).get();
+#else
+  static_cast<void>(team);
+  return f();
+#endif
+}
+
+/// Returns the Python object of a world.
+[[nodiscard]] Object object_of(World& world);
+/// Makes the objects of worlds refuse calls. **Caller**: after their run.
+void end_worlds(const std::vector<World*>& ended);
+
+void bind_arrays(nb::module_& module);
+void bind_events(nb::module_& module);
+void bind_graphs(nb::module_& module);
+void bind_objects(nb::module_& module);
+
+}  // namespace shoal::python

@@ -1,0 +1,145 @@
+// Tasks driven by events.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <shoal/event/events.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "binding.hpp"
+#include "future.hpp"
+
+namespace shoal::python {
+
+namespace {
+
+using Dependencies = std::vector<std::pair<int, std::string>>;  // of a source and a name
+
+constexpr int kSelf = -1;
+constexpr int kAny = -2;
+constexpr int kAll = -3;
+
+EventPeer to_peer(int number) {
+  if (number == kSelf) return self;
+  if (number == kAny) return any;
+  if (number == kAll) return all;
+  return Rank(number);
+}
+
+std::vector<EventDependency> to_dependencies(const Dependencies& dependencies) {
+  std::vector<EventDependency> result;
+  for (const auto& [source, name] : dependencies) result.push_back({to_peer(source), name});
+  return result;
+}
+
+/// Returns a list of tuples (source, name, value). **Caller**: holds the GIL.
+nb::object to_list(EventList& events) {
+  nb::list list;
+  for (const Event& event : events) {
+    list.append(nb::make_tuple(int{event.source()}, event.name(),
+                               loaded(static_cast<const Event&>(event).get<Payload>())));
+  }
+  return list;
+}
+
+/// Events of a rank, which end with its main function.
+class PyEvents {
+ public:
+  PyEvents(PyTeam& team, const std::string& name) : team_(&team.get()), name_(name) {
+    if (team.kept == nullptr) {
+      throw CheckError("events '" + name +
+                       "' are made after the main function: make them in it, on all ranks");
+    }
+    auto events = std::make_shared<Events>(team.get(), name);
+    team.kept->add(events);
+    events_ = events;
+  }
+
+  void submit(const Dependencies& dependencies, nb::handle function, const std::string& name,
+              bool persistent, bool greedy, int priority) {
+    const auto events = get();
+    events->submit(
+        to_dependencies(dependencies),
+        [team = team_,
+         body = std::make_shared<Object>(Object::share(function.ptr()))](EventList& arrived) {
+          run_python(*team, [&] {
+            const InPython in_python;
+            const nb::object list = to_list(arrived);
+            const Object arguments = Object::own(PyTuple_Pack(1, list.ptr()));
+            static_cast<void>(call(body->get(), arguments.get()));
+          });
+        },
+        {.name = name, .persistent = persistent, .greedy = greedy, .priority = priority});
+  }
+  void fire(int target, const std::string& name, nb::handle payload, bool persistent) {
+    const auto events = get();
+    Payload encoded = to_payload(payload.ptr());
+    const OutsidePython outside;
+    if (persistent) {
+      events->fire_persistent(to_peer(target), name, encoded);
+    } else {
+      events->fire(to_peer(target), name, std::move(encoded));
+    }
+  }
+  std::uint64_t fire_after(double seconds, int target, const std::string& name,
+                           nb::handle payload) {
+    const auto events = get();
+    const Payload encoded = to_payload(payload.ptr());
+    const auto delay = PyFuture::to_duration(seconds);
+    const OutsidePython outside;
+    return events->fire_after(delay, to_peer(target), name, encoded);
+  }
+  nb::object wait(const Dependencies& dependencies, bool for_any) {
+    const auto events = get();
+    const auto wanted = to_dependencies(dependencies);
+    EventList arrived = [&] {
+      const OutsidePython outside;
+      return for_any ? events->wait_any(wanted) : events->wait(wanted);
+    }();
+    return to_list(arrived);
+  }
+  nb::object retrieve_any(const Dependencies& dependencies) {
+    EventList arrived = get()->retrieve_any(to_dependencies(dependencies));
+    return to_list(arrived);
+  }
+  bool cancel(std::uint64_t number) { return get()->cancel(number); }
+  bool remove(const std::string& task) { return get()->remove(task); }
+  bool is_submitted(const std::string& task) { return get()->is_submitted(task); }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Events> get() const {
+    auto events = events_.lock();
+    if (events != nullptr) return events;
+    throw CheckError("events '" + name_ +
+                     "' have ended with the main function of their rank: use them before");
+  }
+
+  Team* team_;
+  std::string name_;
+  std::weak_ptr<Events> events_;
+};
+
+}  // namespace
+
+void bind_events(nb::module_& module) {
+  nb::class_<PyEvents>(module, "_Events")
+      .def(nb::init<PyTeam&, const std::string&>())
+      .def("submit", &PyEvents::submit)
+      .def("fire", &PyEvents::fire)
+      .def("fire_after", &PyEvents::fire_after)
+      .def("wait", &PyEvents::wait)
+      .def("retrieve_any", &PyEvents::retrieve_any)
+      .def("cancel", &PyEvents::cancel)
+      .def("remove", &PyEvents::remove)
+      .def("is_submitted", &PyEvents::is_submitted);
+}
+
+}  // namespace shoal::python

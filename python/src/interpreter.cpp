@@ -1,0 +1,99 @@
+#include "interpreter.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include "thread_state.h"
+
+namespace shoal::python {
+
+namespace {
+
+/// Thread states without a fiber, and references without a thread that could drop them. One per
+/// process, as the interpreter is; never destroyed, because threads may outlive static objects.
+struct Store {
+  std::mutex mutex;
+  std::vector<PyThreadState*> idle;  // guarded by mutex
+  std::vector<PyObject*> deferred;   // guarded by mutex
+  std::atomic<bool> has_deferred{};  // a hint: the mutex orders the list itself
+  std::atomic<long> states{};
+};
+
+Store& store() {
+  static Store* const store = new Store;
+  return *store;
+}
+
+PyThreadState* take_idle() {
+  const std::lock_guard lock(store().mutex);
+  if (store().idle.empty()) return nullptr;
+  PyThreadState* const state = store().idle.back();
+  store().idle.pop_back();
+  return state;
+}
+
+PyThreadState* take_state() {
+  if (PyThreadState* const state = take_idle(); state != nullptr) return state;
+  ++store().states;
+  return PyThreadState_New(PyInterpreterState_Main());
+}
+
+// Without the mutex: a destructor may run any Python code.
+void drop_deferred() {
+  if (!store().has_deferred.load(std::memory_order_relaxed)) return;
+  std::vector<PyObject*> objects;
+  {
+    const std::lock_guard lock(store().mutex);
+    objects.swap(store().deferred);
+    store().has_deferred.store(false, std::memory_order_relaxed);
+  }
+  for (PyObject* const object : objects) Py_DECREF(object);
+}
+
+}  // namespace
+
+InPython::InPython() {
+  shoal_attach_thread_state(take_state());
+  drop_deferred();
+}
+
+InPython::~InPython() {
+  PyThreadState* const state = shoal_detach_thread_state();
+  const std::lock_guard lock(store().mutex);
+  store().idle.push_back(state);
+}
+
+OutsidePython::OutsidePython() : state_(shoal_detach_thread_state()) {}
+
+OutsidePython::~OutsidePython() {
+  shoal_attach_thread_state(state_);
+  drop_deferred();
+}
+
+void release_thread_states() {
+  drop_deferred();
+  while (PyThreadState* const state = take_idle()) {
+    PyThreadState_Clear(state);
+    PyThreadState_Delete(state);
+    --store().states;
+  }
+}
+
+Counts counts() {
+  const std::lock_guard lock(store().mutex);
+  return {store().states.load(), static_cast<long>(store().deferred.size())};
+}
+
+void Object::drop(PyObject* object) noexcept {
+  if (Py_IsInitialized() == 0) return;  // the end of the process, which frees all
+  if (PyGILState_Check() != 0) {
+    Py_DECREF(object);
+    return;
+  }
+  const std::lock_guard lock(store().mutex);
+  store().deferred.push_back(object);
+  store().has_deferred.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace shoal::python

@@ -1,0 +1,79 @@
+#pragma once
+// Python code on fibers: thread states, the GIL, and references to Python objects.
+
+#include <Python.h>
+
+#include <utility>
+
+namespace shoal::python {
+
+/// Section of C++ code that calls Python, on a thread that does not hold the GIL. It takes the GIL
+/// with a thread state of its own, which stays with the fiber while Python code waits in it.
+/// **Blocks**: for the GIL.
+class InPython {
+ public:
+  InPython();
+  ~InPython();
+  InPython(const InPython&) = delete;
+  InPython& operator=(const InPython&) = delete;
+};
+
+/// Section of a function that Python has called, without the GIL: around each call of shoal that
+/// may wait, send or run handlers. The fiber may continue on another thread.
+class OutsidePython {
+ public:
+  OutsidePython();
+  ~OutsidePython();
+  OutsidePython(const OutsidePython&) = delete;
+  OutsidePython& operator=(const OutsidePython&) = delete;
+
+ private:
+  PyThreadState* const state_;
+};
+
+/// Deletes the thread states that no fiber uses. **Caller**: holds the GIL, and no run is in
+/// progress.
+void release_thread_states();
+
+/// Counts of what a run must leave as it was, for tests.
+struct Counts {
+  long states = 0;    // thread states that exist
+  long deferred = 0;  // references that wait for a thread with the GIL
+};
+[[nodiscard]] Counts counts();
+
+/// Owned reference to a Python object. Code of shoal may destroy it on any thread and with locks
+/// held: without the GIL it is put on a list, and the next thread that takes the GIL drops it.
+class Object {
+ public:
+  Object() = default;
+  /// Takes over a reference.
+  static Object own(PyObject* reference) { return Object(reference); }
+  /// Adds a reference. **Caller**: holds the GIL.
+  static Object share(PyObject* object) {
+    Py_XINCREF(object);
+    return Object(object);
+  }
+  ~Object() {
+    if (object_ != nullptr) drop(object_);
+  }
+  Object(Object&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Object& operator=(Object&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  [[nodiscard]] PyObject* get() const { return object_; }
+  [[nodiscard]] PyObject* release() { return std::exchange(object_, nullptr); }
+  [[nodiscard]] explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  explicit Object(PyObject* object) : object_(object) {}
+  static void drop(PyObject* object) noexcept;
+
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace shoal::python

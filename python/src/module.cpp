@@ -1,0 +1,630 @@
+// The extension module shoal._core: ranks, tasks, futures and messages for the package shoal.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <shoal/runtime.hpp>
+#include <shoal/shoal.hpp>
+#include <shoal/version.hpp>
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding.hpp"
+#include "errors.hpp"
+#include "future.hpp"
+#include "interpreter.hpp"
+#include "value.hpp"
+
+namespace shoal::python {
+
+namespace {
+
+// --- handlers of other ranks' calls and messages
+
+Outcome serve(Team& team, Payload payload) {
+  return run_python(team, [&team, &payload] {
+    const InPython in_python;
+    const auto [body, buffers] = to_python(std::move(payload));
+    const Object here = object_of(world_of(team));
+    return to_outcome(call(hooks().serve, pack(here.get(), body.get(), buffers.get()).get()).get());
+  });
+}
+
+void deliver(Team& team, Payload payload) {
+  const InPython in_python;
+  const auto [body, buffers] = to_python(std::move(payload));
+  const Object here = object_of(world_of(team));
+  static_cast<void>(call(hooks().deliver, pack(here.get(), body.get(), buffers.get()).get()));
+}
+
+void deliver_task(Team& team, Payload payload) {
+  run_python(team, [&team, &payload] { deliver(team, std::move(payload)); });
+}
+
+// --- tasks
+
+/// Body of a task: a call of a Python object.
+struct Body {
+  Object function;
+  Object arguments;
+  Object keywords;
+
+  Value operator()() {
+    const InPython in_python;
+    Value value(call(function.get(), arguments.get(), keywords.get()));
+    function = {};
+    arguments = {};
+    keywords = {};
+    return value;
+  }
+};
+
+TaskOptions task_options(const Team& team, const std::string& name, int priority) {
+  TaskOptions options;
+  options.name = name;
+  options.priority = priority;
+  keep_on_worker(options, team);
+  return options;
+}
+
+Body make_body(nb::handle function, const nb::tuple& arguments, nb::handle keywords) {
+  return {Object::share(function.ptr()), Object::share(arguments.ptr()),
+          keywords.is_none() ? Object() : Object::share(keywords.ptr())};
+}
+
+PyFuture submit(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
+                const std::string& name, int priority) {
+  return PyFuture(
+      team.get()
+          .async(make_body(function, arguments, keywords), task_options(team.get(), name, priority))
+          .share());
+}
+
+void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
+           const std::string& name, int priority) {
+  team.get().spawn(
+      [body = make_body(function, arguments, keywords)]() mutable { static_cast<void>(body()); },
+      task_options(team.get(), name, priority));
+}
+
+PyFuture call_rank(PyTeam& team, int rank, nb::handle payload) {
+  Team& here = team.get();
+  Payload encoded = to_payload(payload.ptr());
+  const OutsidePython outside;
+  return PyFuture(here.call(Rank(rank), am<&serve>, std::move(encoded))
+                      .then(&take_outcome, "the result of a call")
+                      .share());
+}
+
+void send(PyTeam& team, int rank, nb::handle payload, bool as_task) {
+  Team& here = team.get();
+  Payload encoded = to_payload(payload.ptr());
+  const OutsidePython outside;
+  if (as_task) {
+    here.send(Rank(rank), am<&deliver_task, Delivery::task>, std::move(encoded));
+  } else {
+    here.send(Rank(rank), am<&deliver>, std::move(encoded));
+  }
+}
+
+// --- collective operations of Python objects
+
+nb::object to_list(std::vector<Payload> payloads) {
+  nb::list list;
+  for (Payload& payload : payloads) {
+    list.append(loaded(std::move(payload)));
+  }
+  return list;
+}
+
+nb::object allgather(PyTeam& team, nb::handle value) {
+  Team& here = team.get();
+  const Payload mine = dump(value.ptr());
+  std::vector<Payload> all;
+  {
+    const OutsidePython outside;
+    all = here.allgather(mine);
+  }
+  return to_list(std::move(all));
+}
+
+nb::object gather(PyTeam& team, nb::handle value, int root) {
+  Team& here = team.get();
+  const Payload mine = dump(value.ptr());
+  std::vector<Payload> all;
+  {
+    const OutsidePython outside;
+    all = here.gather(mine, Rank(root));
+  }
+  if (int{here.rank()} != root) return nb::none();
+  return to_list(std::move(all));
+}
+
+nb::object broadcast(PyTeam& team, nb::handle value, int root) {
+  Team& here = team.get();
+  Payload mine;
+  if (int{here.rank()} == root) mine = dump(value.ptr());
+  {
+    const OutsidePython outside;
+    mine = here.broadcast(mine, Rank(root));
+  }
+  return loaded(std::move(mine));
+}
+
+/// Combination of two values in a handler.
+struct Combine {
+  std::shared_ptr<Object> operation;
+  Payload operator()(const Payload& a, const Payload& b) const {
+    const InPython in_python;
+    const Object left = load(hooks().load, Payload(a));
+    const Object right = load(hooks().load, Payload(b));
+    const Object result = call(operation->get(), pack(left.get(), right.get()).get());
+    return dump(result.get());
+  }
+};
+
+nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation) {
+  Team& here = team.get();
+  Payload mine = dump(value.ptr());
+  const Combine combine{std::make_shared<Object>(Object::share(operation.ptr()))};
+  {
+    const OutsidePython outside;
+    mine = here.allreduce(mine, combine);
+  }
+  return loaded(std::move(mine));
+}
+
+// --- locks
+
+/// Lock of tasks of one rank.
+class PyMutex {
+ public:
+  PyMutex(PyTeam& team, const std::string& name)
+      : mutex_(std::make_unique<Mutex>(team.get(), name)) {}
+
+  void lock() {
+    const OutsidePython outside;
+    mutex_->lock();
+  }
+  bool try_lock() {
+    const OutsidePython outside;
+    return mutex_->try_lock();
+  }
+  void unlock() { mutex_->unlock(); }
+
+ private:
+  std::unique_ptr<Mutex> mutex_;
+};
+
+/// Permits for tasks of one rank.
+class PySemaphore {
+ public:
+  PySemaphore(PyTeam& team, std::int64_t permits, const std::string& name)
+      : semaphore_(std::make_unique<Semaphore>(team.get(), permits, name)) {}
+
+  void acquire() {
+    const OutsidePython outside;
+    semaphore_->acquire();
+  }
+  void release(std::int64_t count) {
+    const OutsidePython outside;
+    semaphore_->release(count);
+  }
+
+ private:
+  std::unique_ptr<Semaphore> semaphore_;
+};
+
+/// The sending end of a future.
+class PyPromise {
+ public:
+  PyPromise(PyTeam& team, const std::string& name) : promise_(team.get(), name) {}
+  ~PyPromise() {
+    const OutsidePython outside;  // it may wake waiters with a BrokenPromise
+    const Promise<Value> ended = std::move(promise_);
+  }
+  PyPromise(const PyPromise&) = delete;
+  PyPromise& operator=(const PyPromise&) = delete;
+
+  PyFuture future() { return PyFuture(promise_.future().share()); }
+  void set_result(nb::handle value) {
+    Value held(Object::share(value.ptr()));
+    const OutsidePython outside;
+    promise_.set_value(std::move(held));
+  }
+  void set_exception(nb::handle exception) {
+    std::exception_ptr error;
+    try {
+      throw_python_exception(Object::share(exception.ptr()));
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const OutsidePython outside;
+    promise_.set_exception(std::move(error));
+  }
+
+ private:
+  Promise<Value> promise_;
+};
+
+// --- teams
+
+/// Teams of those that give one colour. Collective.
+nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
+  Team& here = team.get();
+  Kept* const kept = team.kept;
+  if (kept == nullptr) {
+    throw CheckError("split() in a task: make teams in the main function, on all members");
+  }
+  std::shared_ptr<Team> made;
+  {
+    const OutsidePython outside;
+    made.reset(new Team(here.split(colour, key, name)));
+  }
+  kept->add(made);
+  auto object = std::make_unique<PyTeam>();
+  object->team = made.get();
+  object->owner = made;
+  object->kept = kept;
+  return nb::steal(nb::cast(object.release(), nb::rv_policy::take_ownership).release());
+}
+
+// --- collective operations of arrays
+
+struct Smaller {
+  template <class T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Larger {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
+
+template <class T>
+void allreduce_elements(Team& team, void* data, std::size_t size_bytes, char operation) {
+  const std::span<T> values(static_cast<T*>(data), size_bytes / sizeof(T));
+  switch (operation) {
+    case '+':
+      return team.allreduce(values, std::plus<T>());
+    case '*':
+      return team.allreduce(values, std::multiplies<T>());
+    case '<':
+      return team.allreduce(values, Smaller());
+    default:
+      return team.allreduce(values, Larger());
+  }
+}
+
+/// Reduces an array of all ranks element by element, in place. `kind`: i, u or f; other kinds of
+/// elements return false.
+bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) {
+  Team& here = team.get();
+  Py_buffer view;
+  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
+    throw_python_error();
+  }
+  struct Release {
+    Py_buffer& view;
+    ~Release() { PyBuffer_Release(&view); }
+  } const release{view};
+  const auto size = static_cast<std::size_t>(view.len);
+  const OutsidePython outside;
+  if (kind == 'f' && view.itemsize == 8) {
+    allreduce_elements<double>(here, view.buf, size, operation);
+  } else if (kind == 'f' && view.itemsize == 4) {
+    allreduce_elements<float>(here, view.buf, size, operation);
+  } else if (kind == 'i' && view.itemsize == 8) {
+    allreduce_elements<std::int64_t>(here, view.buf, size, operation);
+  } else if (kind == 'i' && view.itemsize == 4) {
+    allreduce_elements<std::int32_t>(here, view.buf, size, operation);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// --- the run
+
+/// Runs the main function of Python on a rank; returns its exit code.
+int run_main(World& world, PyObject* function, Kept& kept) {
+  const InPython in_python;
+  const Object here = object_of(world);
+  nb::inst_ptr<PyWorld>(nb::handle(here.get()))->kept = &kept;
+  struct Forget {
+    PyObject* world;
+    ~Forget() { nb::inst_ptr<PyWorld>(nb::handle(world))->kept = nullptr; }
+  } const forget{here.get()};
+  const Object result = call(hooks().run_main, pack(function, here.get()).get());
+  return static_cast<int>(PyLong_AsLong(result.get()));
+}
+
+/// Runs that are in progress; the last one to end deletes the thread states.
+class RunCount {
+ public:
+  RunCount() { ++count(); }
+  // With the GIL.
+  ~RunCount() {
+    if (--count() == 0) release_thread_states();
+  }
+  RunCount(const RunCount&) = delete;
+  RunCount& operator=(const RunCount&) = delete;
+
+ private:
+  static std::atomic<int>& count() {
+    static constinit std::atomic<int> count{0};
+    return count;
+  }
+};
+
+/// Main function of a rank: runs that of Python, and ends what it has made.
+int run_rank(World& world, PyObject* function) {
+  Kept kept(world);
+  int result = 1;
+  // An exception that leaves a main function waits for all ranks before its stack unwinds: none may
+  // leave while the GIL is held.
+  std::exception_ptr error;
+  try {
+    result = run_main(world, function, kept);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error != nullptr) std::rethrow_exception(std::move(error));
+  kept.wait();
+  return result;
+}
+
+int run(nb::handle main_function, const std::vector<std::string>& words) {
+  const Object function = Object::share(main_function.ptr());
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  const RunCount counted;
+  std::mutex mutex;
+  std::vector<World*> ended;
+  int code = 1;
+  {
+    const OutsidePython outside;
+    code = shoal::run(static_cast<int>(argv.size()), argv.data(), [&](World& world) {
+      {
+        const std::lock_guard lock(mutex);
+        ended.push_back(&world);
+      }
+      return run_rank(world, function.get());
+    });
+  }
+  end_worlds(ended);
+  return code;
+}
+
+/// Ranks and workers for a program with a main loop of its own.
+class PyRuntime {
+ public:
+  PyRuntime(int ranks, int workers, const std::string& name, std::vector<std::string> options) {
+    const RuntimeOptions given{
+        .ranks = ranks, .workers = workers, .name = name, .options = std::move(options)};
+    const OutsidePython outside;
+    runtime_.emplace(given);
+    worlds_.resize(static_cast<std::size_t>(runtime_->size()));
+    runtime_->run(
+        [this](World& world) { worlds_[static_cast<std::size_t>(int{world.rank()})] = &world; });
+  }
+  ~PyRuntime() { end(); }
+  PyRuntime(const PyRuntime&) = delete;
+  PyRuntime& operator=(const PyRuntime&) = delete;
+
+  [[nodiscard]] int size() const { return static_cast<int>(worlds_.size()); }
+  [[nodiscard]] bool is_running() const { return runtime_ && runtime_->is_running(); }
+  [[nodiscard]] nb::object world(int rank) {
+    check();
+    return nb::steal(object_of(*worlds_.at(static_cast<std::size_t>(rank))).release());
+  }
+  PyFuture submit(int rank, nb::handle function, const nb::tuple& arguments,
+                  const std::string& name, int priority) {
+    check();
+    const TaskOptions options =
+        task_options(*worlds_.at(static_cast<std::size_t>(rank)), name, priority);
+    return PyFuture(
+        runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options).share());
+  }
+  void run(nb::handle main_function) {
+    check();
+    const Object function = Object::share(main_function.ptr());
+    const OutsidePython outside;
+    runtime_->run([&](World& world) { static_cast<void>(run_rank(world, function.get())); });
+  }
+  void stop() {
+    if (!runtime_) return;
+    {
+      const OutsidePython outside;
+      runtime_->stop();
+    }
+    end();
+  }
+
+ private:
+  void check() const {
+    if (!runtime_) throw CheckError("the runtime was stopped: make a new one to go on");
+  }
+  void end() {
+    if (!runtime_) return;
+    {
+      const OutsidePython outside;
+      runtime_.reset();
+    }
+    end_worlds(worlds_);
+    counted_.reset();
+  }
+
+  std::optional<RunCount> counted_{std::in_place};
+  std::optional<Runtime> runtime_;
+  std::vector<World*> worlds_;
+};
+
+void set_hooks(const nb::dict& functions) {
+  const auto take = [&](PyObject*& hook, const char* name) {
+    hook = nb::object(functions[name]).release().ptr();
+  };
+  take(hooks().run_main, "run_main");
+  take(hooks().serve, "serve");
+  take(hooks().deliver, "deliver");
+  take(hooks().load, "load");
+  take(hooks().load_error, "load_error");
+  take(hooks().call_with_key, "call_with_key");
+  take(hooks().invoke, "invoke");
+  take(hooks().dump, "dump");
+}
+
+int traverse_future(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto& future = *nb::inst_ptr<PyFuture>(self);
+  Py_VISIT(future.value());
+  Py_VISIT(future.error());
+  return 0;
+}
+
+int clear_future(PyObject* self) {
+  nb::inst_ptr<PyFuture>(self)->clear();
+  return 0;
+}
+
+const char* launch_name(Launch launch) {
+  switch (launch) {
+    case Launch::embedded:
+      return "embedded";
+    case Launch::mpi:
+      return "mpi";
+    case Launch::simulated:
+      return "simulated";
+  }
+  return "";
+}
+
+template <class F>
+auto outside(F f) {
+  return [f](PyTeam& team) {
+    Team& here = team.get();
+    const OutsidePython outside;
+    f(here);
+  };
+}
+
+void bind_teams(nb::module_& module) {
+  nb::class_<PyTeam>(module, "Team", "Some ranks of the world, as one of them sees them.")
+      .def_prop_ro("rank", [](PyTeam& t) { return int{t.get().rank()}; })
+      .def_prop_ro("size", [](PyTeam& t) { return t.get().size(); })
+      .def_prop_ro("is_member", [](PyTeam& t) { return t.get().is_member(); })
+      .def_prop_ro("worker_count", [](PyTeam& t) { return t.get().worker_count(); })
+      .def_prop_ro("is_cancelled", [](PyTeam& t) { return t.get().is_cancelled(); })
+      .def("now", [](PyTeam& t) { return static_cast<double>(t.get().now_ns()) * 1e-9; })
+      .def(
+          "cancel",
+          [](PyTeam& t, const std::string& reason) {
+            Team& team = t.get();
+            const OutsidePython outside;
+            team.cancel(reason);
+          },
+          nb::arg("reason") = "no reason was given")
+      .def("wait", outside([](Team& t) { t.wait(); }))
+      .def("barrier", outside([](Team& t) { t.barrier(); }))
+      .def("flush", outside([](Team& t) { t.flush(); }))
+      .def("split", &split, nb::arg("colour"), nb::arg("key") = 0, nb::arg("name") = "")
+      .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
+           nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"))
+      .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"), nb::arg("keywords").none(),
+           nb::arg("name"), nb::arg("priority"))
+      .def("_call", &call_rank)
+      .def("_send", &send)
+      .def("_allgather", &allgather, nb::arg("value").none())
+      .def("_gather", &gather, nb::arg("value").none(), nb::arg("root"))
+      .def("_broadcast", &broadcast, nb::arg("value").none(), nb::arg("root"))
+      .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"))
+      .def("_allreduce_array", &allreduce_array);
+  nb::class_<PyWorld, PyTeam>(module, "World", "All ranks, as one of them sees them.")
+      .def_prop_ro("launch", [](PyWorld& w) { return launch_name(w.world().launch()); })
+      .def_prop_ro("args", [](PyWorld& w) {
+        const auto args = w.world().args();
+        return std::vector<std::string>(args.begin(), args.end());
+      });
+}
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  module.doc() = "The library behind the package shoal.";
+  nb::set_leak_warnings(false);  // the hooks stay, and with them what they refer to
+  nb::register_exception_translator(
+      [](const std::exception_ptr& error, void* /*unused*/) { set_python_error(error); });
+  bind_bytes(module);
+  bind_teams(module);
+  bind_graphs(module);
+  bind_arrays(module);
+  bind_events(module);
+  bind_objects(module);
+  static PyType_Slot future_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_future)},
+                                       {Py_tp_clear, reinterpret_cast<void*>(&clear_future)},
+                                       {0, nullptr}};
+  nb::class_<PyFuture>(module, "Future", nb::type_slots(future_slots), nb::is_weak_referenceable(),
+                       "A value that is still to come.")
+      .def(
+          "_result",
+          [](PyFuture& f, std::optional<double> timeout) { return nb::steal(f.result(timeout)); },
+          nb::arg("timeout").none())
+      .def("_wait", &PyFuture::wait, nb::arg("timeout").none())
+      .def("done", &PyFuture::done)
+      .def("_on_done", &PyFuture::on_done);
+  nb::class_<PyMutex>(module, "_Mutex")
+      .def(nb::init<PyWorld&, const std::string&>())
+      .def("lock", &PyMutex::lock)
+      .def("try_lock", &PyMutex::try_lock)
+      .def("unlock", &PyMutex::unlock);
+  nb::class_<PySemaphore>(module, "_Semaphore")
+      .def(nb::init<PyWorld&, std::int64_t, const std::string&>())
+      .def("acquire", &PySemaphore::acquire)
+      .def("release", &PySemaphore::release, nb::arg("count") = 1);
+  nb::class_<PyPromise>(module, "_Promise")
+      .def(nb::init<PyWorld&, const std::string&>())
+      .def("future", &PyPromise::future)
+      .def("set_result", &PyPromise::set_result, nb::arg("value").none())
+      .def("set_exception", &PyPromise::set_exception);
+  module.def("_run", &run);
+  nb::class_<PyRuntime>(module, "_Runtime")
+      .def(nb::init<int, int, const std::string&, std::vector<std::string>>())
+      .def_prop_ro("size", &PyRuntime::size)
+      .def_prop_ro("is_running", &PyRuntime::is_running)
+      .def("world", &PyRuntime::world)
+      .def("submit", &PyRuntime::submit)
+      .def("run", &PyRuntime::run)
+      .def("stop", &PyRuntime::stop);
+  module.def("_set_hooks", &set_hooks);
+  module.def("_counts", [] {
+    const Counts now = counts();
+    return std::pair(now.states, now.deferred);
+  });
+  module.def("_sleep", [](double seconds) {
+    const auto duration = PyFuture::to_duration(seconds);
+    const OutsidePython outside;
+    sleep_for(duration);
+  });
+  module.def("_yield", [] {
+    const OutsidePython outside;
+    yield();
+  });
+  module.attr("version") = SHOAL_VERSION;
+}
+
+}  // namespace shoal::python
+
+NB_MODULE(_core, module) { shoal::python::bind(module); }

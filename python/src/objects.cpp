@@ -1,0 +1,101 @@
+// Distributed objects.
+
+#include <nanobind/nanobind.h>
+
+#include <shoal/distributed_object.hpp>
+
+#include <memory>
+#include <utility>
+
+#include "binding.hpp"
+#include "future.hpp"
+
+namespace shoal::python {
+
+namespace {
+
+/// Representative of a distributed object on a rank: an object of Python.
+class Representative : public DistributedObject<Representative> {
+ public:
+  Representative(Team& team, python::Object object)
+      : DistributedObject(team), object_(std::move(object)) {}
+
+  Outcome invoke(Payload payload) {
+    return run_python(team(), [this, &payload] {
+      const InPython in_python;
+      const auto [body, buffers] = to_python(std::move(payload));
+      const python::Object here = object_of(world_of(team()));
+      const python::Object arguments = python::Object::own(
+          PyTuple_Pack(4, here.get(), object_.get(), body.get(), buffers.get()));
+      if (!arguments) throw_python_error();
+      return to_outcome(python::call(hooks().invoke, arguments.get()).get());
+    });
+  }
+  /// As invoke(); an exception fails the team.
+  void notify(Payload payload) {
+    Outcome outcome = invoke(std::move(payload));
+    if (!outcome.is_error) return;
+    const InPython in_python;
+    throw_python_exception(load(hooks().load_error, std::move(outcome.payload)));
+  }
+
+ private:
+  python::Object object_;
+};
+
+/// A distributed object, whose representatives end with the main functions.
+class PyObjectHandle {
+ public:
+  PyObjectHandle(PyTeam& team, nb::handle object) {
+    if (team.kept == nullptr) {
+      throw CheckError(
+          "a distributed object is made after the main function: make it in the main function, on "
+          "all ranks");
+    }
+    auto made = std::make_shared<Representative>(team.get(), Object::share(object.ptr()));
+    team.kept->add(made);
+    representative_ = made;
+  }
+
+  PyFuture call(int rank, nb::handle payload) {
+    const auto here = get();
+    Payload encoded = to_payload(payload.ptr());
+    const OutsidePython outside;
+    return PyFuture(here->call<&Representative::invoke>(Rank(rank), std::move(encoded))
+                        .then(&take_outcome, "the result of an invocation")
+                        .share());
+  }
+  void send(int rank, nb::handle payload) {
+    const auto here = get();
+    Payload encoded = to_payload(payload.ptr());
+    const OutsidePython outside;
+    here->async<&Representative::notify>(Rank(rank), std::move(encoded));
+  }
+  void fence() {
+    const auto here = get();
+    const OutsidePython outside;
+    here->fence();
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Representative> get() const {
+    auto here = representative_.lock();
+    if (here != nullptr) return here;
+    throw CheckError(
+        "a distributed object has ended with the main function of its rank: use it before");
+  }
+
+  std::weak_ptr<Representative> representative_;
+};
+
+}  // namespace
+
+void bind_objects(nb::module_& module) {
+  nb::class_<PyObjectHandle>(module, "_Object")
+      .def(nb::init<PyTeam&, nb::handle>())
+      .def("call", &PyObjectHandle::call)
+      .def("send", &PyObjectHandle::send)
+      .def("fence", &PyObjectHandle::fence);
+}
+
+}  // namespace shoal::python
