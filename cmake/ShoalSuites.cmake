@@ -50,7 +50,8 @@ function(shoal_write_suites)
   list(JOIN launchers ", " launchers)
   set(variables "")
   foreach(name IN ITEMS CMAKE_COMMAND CMAKE_CXX_COMPILER CMAKE_C_COMPILER CMAKE_Fortran_COMPILER
-                        CMAKE_BUILD_TYPE PROJECT_VERSION SHOAL_TEST_CCACHE SHOAL_COVERAGE)
+                        CMAKE_BUILD_TYPE PROJECT_VERSION SHOAL_TEST_CCACHE SHOAL_COVERAGE
+                        SHOAL_PYTHON_PROGRAM)
     list(APPEND variables "\"${name}\": \"${${name}}\"")
   endforeach()
   list(JOIN variables ", " variables)

@@ -1,0 +1,78 @@
+"""Programs that fail: failing.py CASE."""
+
+import sys
+
+import shoal
+
+
+def raises(world):
+    if world.rank == world.size - 1:
+        raise LookupError("no more bananas")
+    world.barrier()
+
+
+def task_raises(world):
+    def breakfast():
+        raise LookupError("no more bananas")
+    if world.rank == world.size - 1:
+        world.spawn(breakfast)
+    try:
+        world.wait()
+    except shoal.TaskError as error:
+        assert error.rank == world.size - 1 and error.task.endswith("breakfast"), vars(error)
+        assert "LookupError: no more bananas" in error.text and "in breakfast" in error.text
+        print("known on", world.rank, flush=True)
+        raise
+
+
+def dropped(world):
+    """An error of a future that nobody has taken fails the world."""
+    def breakfast():
+        raise LookupError("no more bananas")
+    if world.rank == 0:
+        world.submit(breakfast)
+    world.wait()
+
+
+def stuck(world):
+    """Nothing can fulfil the promise, and the task names it."""
+    promise = shoal.Promise("the answer")
+    def asks():
+        promise.future.result()
+    world.spawn(asks)
+    world.wait()
+
+
+def handler_waits(world):
+    world.send(0, shoal.sleep, 1e-6)
+    world.wait()
+
+
+def handler_gets(world):
+    future = world.submit(int)
+    shoal.sleep(1e-5)
+    world.send(0, lambda: future.result())
+    world.wait()
+
+
+def exits(world):
+    sys.exit(3)
+
+
+def cancels(world):
+    never = shoal.Promise("never")
+
+    def waits():
+        try:
+            never.future.result()
+        except Exception as error:
+            print("not refused", repr(error), flush=True)
+    world.submit(waits)
+    shoal.sleep(1e-4)
+    world.cancel("enough")
+    world.wait()
+
+
+if __name__ == "__main__":
+    shoal.run(globals()[sys.argv[1]])
+    print("not refused")

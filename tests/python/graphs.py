@@ -1,0 +1,135 @@
+"""Task graphs with keys of Python, teams, and collective operations of arrays."""
+
+import array
+import dataclasses
+import operator
+
+import shoal
+from shoal import _graph
+
+ran = []
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    row: int
+    column: int
+
+
+def check_keys():
+    keys = [None, 0, -5, 10**30, 2.5, float("inf"), "", "a;3", "\udc80", b"\0;", (), (1, ("x",)),
+            frozenset({"a", "b"}), Cell(1, 2)]
+    codes = [_graph.encode_key(key) for key in keys]
+    assert len(set(codes)) == len(keys)
+    assert [_graph.decode_key(code) for code in codes] == keys
+    assert _graph.encode_key(True) == _graph.encode_key(1) == _graph.encode_key(1.0)
+    part = "one object"
+    two = "".join(["one", " object"])
+    assert _graph.encode_key((part, part)) == _graph.encode_key((part, two))
+
+
+def check_wavefront(world):
+    """Each cell needs the cells above it and to its left."""
+    side = 6
+
+    def run(cell):
+        shoal.sleep(1e-6)
+        ran.append((world.rank, cell))
+        for row, column in ((cell.row + 1, cell.column), (cell.row, cell.column + 1)):
+            if row < side and column < side:
+                graph.fulfill(Cell(row, column))
+
+    graph = shoal.TaskGraph(run, lambda cell: max(1, (cell.row > 0) + (cell.column > 0)),
+                            name="wave")
+    if world.rank == 0:
+        graph.fulfill(Cell(0, 0))
+    world.wait()
+    mine = [(rank, cell) for rank, cell in ran if rank == world.rank]  # embedded ranks share it
+    everywhere = sum(world.allgather(mine), [])
+    cells = [cell for _, cell in everywhere]
+    assert sorted((c.row, c.column) for c in cells) == [
+        (row, column) for row in range(side) for column in range(side)]
+    places = {rank for rank, _ in everywhere}
+    assert world.size == 1 or len(places) > 1, "the keys decide on ranks"
+    return graph
+
+
+def check_places(world):
+    seen = []
+    graph = shoal.TaskGraph(seen.append, 2, rank=lambda key: len(key) % world.size,
+                            priority=len, name="words")
+    for word in ("a", "bb", "ccc"):
+        if world.rank == 0:
+            graph.fulfill(word, 2)
+    world.wait()
+    assert sorted(seen) == [word for word in ("a", "bb", "ccc")
+                            if len(word) % world.size == world.rank]
+
+
+def rank_here():
+    return shoal.current_world().rank
+
+
+def check_teams(world):
+    team = world.split(world.rank % 2, name="parity")
+    assert team.size == (world.size + 1 - world.rank % 2) // 2, team
+    assert team.allgather(world.rank) == list(range(world.rank % 2, world.size, 2))
+    assert team.call(0, rank_here).result() == world.rank % 2
+    team.barrier()
+    team.wait()
+    return team
+
+
+def check_arrays(world):
+    size = world.size
+    for kind in "iqfd":
+        mine = array.array(kind, [world.rank + 1] * 3000)
+        assert list(world.allreduce(mine, shoal.SUM)) == [size * (size + 1) // 2] * 3000
+        assert list(world.allreduce(mine, shoal.MAX)) == [size] * 3000
+        assert list(world.allreduce(mine, shoal.MIN)) == [1] * 3000
+        assert mine[0] == world.rank + 1
+    small = array.array("d", [2.0])
+    assert list(world.allreduce(small, shoal.PRODUCT)) == [2.0 ** size]
+    assert world.allreduce(3, shoal.SUM) == 3 * size
+    assert len(world.allreduce(small, operator.add)) == size  # Python's own +
+    try:
+        world.allreduce(array.array("H", [1]), shoal.SUM)
+        raise AssertionError("not refused")
+    except shoal.CheckError as error:
+        assert "signed integers" in str(error)
+
+
+def refuses(pattern, function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+    except shoal.CheckError as error:
+        assert pattern in str(error), error
+    else:
+        raise AssertionError(f"{pattern!r} was not refused")
+
+
+def check_refusals(world, graph):
+    refuses("cannot be hashed", graph.fulfill, [1])
+    refuses("at least 1", graph.fulfill, 1, 0)
+    refuses("indegree is 0", shoal.TaskGraph, print, 0)
+    refuses("task is 3", shoal.TaskGraph, 3)
+    refuses("cannot be sent", graph.fulfill, lambda: 0)
+
+
+def main(world):
+    check_keys()
+    graph = check_wavefront(world)
+    check_places(world)
+    check_refusals(world, graph)
+    team = check_teams(world)
+    check_arrays(world)
+    return graph, team
+
+
+if __name__ == "__main__":
+    result = shoal.run(main)
+    if result is not None:
+        graph, team = result
+        refuses("has ended", graph.fulfill, 1)
+        refuses("has ended", team.barrier)
+        print("good")

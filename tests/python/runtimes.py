@@ -1,0 +1,75 @@
+"""Runtime and Executor: programs with threads of their own."""
+
+import concurrent.futures
+import threading
+
+import shoal
+
+
+@shoal.task
+def square(x):
+    shoal.sleep(1e-6)
+    return x * x
+
+
+def total(count):
+    return sum(shoal.gather(square.map(range(count))))
+
+
+def raises():
+    raise LookupError("no such record")
+
+
+def refuses(kind, pattern, function, *arguments, **keywords):
+    try:
+        function(*arguments, **keywords)
+    except kind as error:
+        assert pattern in str(error), error
+    else:
+        raise AssertionError(f"{pattern!r} was not refused")
+
+
+def check_threads(runtime):
+    results = []
+
+    def client():
+        results.append(runtime.submit(total, 10).result())
+        results.append(runtime.submit_to(1, total, 10).result())
+        refuses(LookupError, "no such record", runtime.submit(raises).result)
+
+    clients = [threading.Thread(target=client) for _ in range(4)]
+    for thread in clients:
+        thread.start()
+    for thread in clients:
+        thread.join()
+    assert results == [285] * 8, results
+
+
+def main(world):
+    graph = shoal.TaskGraph(lambda key: None)
+    graph.fulfill(world.rank)
+    return world.allreduce(world.rank, shoal.SUM)
+
+
+if __name__ == "__main__":
+    with shoal.Runtime(ranks=2, workers=2) as runtime:
+        check_threads(runtime)
+        assert runtime.run(main) == 1
+        assert runtime.submit(square, 5).result() == 25
+        refuses(shoal.CheckError, "there is no rank 2", runtime.submit_to, 2, total)
+        assert runtime.is_running
+    refuses(shoal.CheckError, "was stopped", runtime.submit, total, 1)
+    with shoal.Runtime(workers=1) as first, shoal.Runtime(workers=1) as second:
+        assert first.submit(abs, -1).result() + second.submit(abs, -2).result() == 3
+    with shoal.Executor(workers=2) as executor:
+        assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
+        future = executor.submit(raises)
+        assert isinstance(future.exception(), LookupError)
+        assert concurrent.futures.wait([executor.submit(abs, 1)]).not_done == set()
+    try:
+        shoal.Runtime(sim=True)
+        raise AssertionError("not refused")
+    except shoal.ConfigError as error:
+        assert "sim" in str(error)
+    assert shoal._core._counts() == (0, 0), shoal._core._counts()
+    print("good")

@@ -1,0 +1,166 @@
+"""Programs with the package shoal of this build: embedded, simulated, and over MPIs."""
+
+import re
+import sys
+
+import suite
+
+PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
+            "refusals": "good",
+            "thread_states": "good"}
+
+
+class Programs(suite.Suite):
+
+    def setUp(self):
+        self.package = suite.build().folder / "python"
+        if not any(self.package.glob("shoal/_core*.so")):
+            self.skipTest("this build is without the Python package")
+        self.environment = {"PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "1",
+                            "PYTHONHASHSEED": "random", "PYTHONFAULTHANDLER": "1"}
+        self.python = suite.build().variables.get("SHOAL_PYTHON_PROGRAM") or sys.executable
+
+    def run_python(self, program, *arguments, launcher=(), code=0, **variables):
+        path = suite.build().source / "tests/python" / f"{program}.py"
+        return self.run_command([*launcher, self.python, path, *arguments], code=code,
+                                environment=self.environment | variables)
+
+    def run_module(self, *arguments, code=0, **variables):
+        return self.run_command([self.python, "-m", "shoal", *arguments], code=code,
+                                environment=self.environment | variables)
+
+    def tells(self, pattern, result):
+        self.assertRegex(result.output + result.errors, pattern)
+
+
+class Embedded(Programs):
+
+    @suite.cases(list(PROGRAMS))
+    def test(self, name):
+        expected = PROGRAMS[name]
+        for ranks, workers in ((1, 1), (1, 4), (2, 2), (4, 1)):
+            with self.subTest(ranks=ranks, workers=workers):
+                result = self.run_python(name, "--ranks", ranks, "--workers", workers)
+                self.assertEqual(result.output.strip(), expected.format(ranks=ranks))
+
+    def test_many_tasks_wait_at_once(self):
+        self.tells("10000 tasks", self.run_python("parked", "10000", "--workers", 2))
+
+    def test_runtimes(self):
+        self.tells("good", self.run_python("runtimes"))
+
+    def test_example(self):
+        result = self.run_command([self.python, suite.build().source / "python/examples/squares.py"],
+                                  environment=self.environment)
+        self.assertEqual(result.output.strip(), "total 285")
+
+    def test_tasks_leave_nothing_behind(self):
+        self.tells("good", self.run_python("leaks", "100000", "--workers", 2))
+
+
+class Simulated(Programs):
+
+    @suite.cases(list(PROGRAMS))
+    def test(self, name):
+        expected = PROGRAMS[name]
+        for seed in range(1, 11):
+            with self.subTest(seed=seed):
+                result = self.run_python(name, "--sim", "--sim-seed", seed, "--ranks", 3,
+                                         "--workers", 2, PYTHONHASHSEED="0")
+                self.assertEqual(result.output.strip(), expected.format(ranks=3))
+
+    def hash_of(self, program, seed):
+        result = self.run_python(program, "--sim", "--sim-seed", seed, "--sim-order", "uniform",
+                                 "--ranks", 3, "--workers", 2, PYTHONHASHSEED="0")
+        return re.search("trace hash ([0-9a-f]+)", result.output + result.errors).group(1)
+
+    def test_a_seed_repeats(self):
+        hashes = set()
+        for seed in range(1, 6):
+            first = self.hash_of("calls", seed)
+            self.assertEqual(first, self.hash_of("calls", seed))
+            hashes.add(first)
+        self.assertGreater(len(hashes), 1)
+
+    def test_sets_may_differ_without_a_hash_seed(self):
+        result = self.run_python("tasks", "--sim")
+        self.assertRegex(result.errors, "RuntimeWarning: a simulation repeats only in part")
+        result = self.run_module("run", "-n", 2, "--sim", "--seed", 7,
+                                 suite.build().source / "tests/python/tasks.py")
+        self.assertNotIn("RuntimeWarning", result.errors)
+        self.assertIn("with seed 7", result.output + result.errors)
+
+    def test_many_tasks_wait_at_once(self):
+        self.tells("10000 tasks", self.run_python("parked", "10000", "--sim", "--workers", 2,
+                                                  PYTHONHASHSEED="0"))
+
+
+class Launched(Programs):
+
+    @suite.cases(list(PROGRAMS))
+    def test(self, name):
+        expected = PROGRAMS[name]
+        self.first_mpi()
+        for mpi in suite.build().mpis:
+            with self.subTest(mpi=mpi):
+                launcher = [*suite.build().launchers[mpi], 3]
+                result = self.run_python(name, "--workers", 2, launcher=launcher)
+                self.assertEqual(result.output.strip(), expected.format(ranks=3))
+
+    def test_the_module_finds_a_launcher(self):
+        self.first_mpi()
+        result = self.run_module("run", "-n", 2, "--workers", 1,
+                                 suite.build().source / "tests/python/calls.py")
+        self.assertEqual(result.output.strip(), "good 2")
+
+
+class Failures(Programs):
+
+    def fails(self, case, pattern, *arguments, code=1, output="^$", **options):
+        result = self.run_python("failing", case, *arguments, code=code, **options)
+        self.assertRegex(result.errors, pattern)
+        self.assertNotIn("not refused", result.output)
+        self.assertRegex(result.output, output)
+
+    MODES = {"embedded": ("--ranks", 2), "simulated": ("--ranks", 2, "--sim")}
+
+    @suite.cases(MODES)
+    def test(self, mode):
+        bananas = r"LookupError: no more bananas"
+        self.fails("raises", rf'File ".*failing.py", line \d+, in raises[^$]*{bananas}', *mode)
+        self.fails("task_raises", rf"in breakfast[^$]*{bananas}", *mode,
+                   output="known on 0\n[^$]*known on 1|known on 1\n[^$]*known on 0")
+        self.fails("dropped", rf"in breakfast[^$]*{bananas}", *mode)
+        self.fails("stuck", "asks.*waits[^$]*the answer|the answer[^$]*asks", *mode)
+        self.fails("handler_waits", "CheckError[^$]*handler", *mode)
+        self.fails("cancels", "cancel.*enough", *mode)
+        self.run_python("failing", "exits", *mode, code=3)
+
+    def test_launched(self):
+        launcher = [*suite.build().launchers[self.first_mpi()], 2]
+        self.fails("raises", "LookupError: no more bananas", launcher=launcher,
+                   code=suite.FAILURE)
+        self.fails("task_raises", "LookupError: no more bananas", launcher=launcher,
+                   code=suite.FAILURE, output="known on")
+
+
+class Module(Programs):
+
+    def test_import_is_light(self):
+        result = self.run_command(
+            [self.python, "-c", "import shoal, sys; print('numpy' in sys.modules)"],
+            environment=self.environment)
+        self.assertEqual(result.output.strip(), "False")
+
+    def test_info(self):
+        self.tells("ranks", self.run_module("info"))
+        self.assertEqual(self.run_module("version").output.strip(),
+                         suite.build().variables["PROJECT_VERSION"])
+
+    def test_wrong_words(self):
+        self.tells("at least 1", self.run_module("run", "-n", 0, "program.py", code=1))
+        self.tells("error", self.run_python("tasks", "--ranks", "many", code=1))
+
+
+if __name__ == "__main__":
+    suite.main()
