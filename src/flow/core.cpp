@@ -15,7 +15,7 @@ Core::Core(TeamCore& scope, std::string name, const FlowOptions& options,
     : scope_(scope),
       name_(std::move(name)),
       place_(place),
-      handles_(name_, scope, instances_),
+      handles_(name_, scope, instances_, options.pruned),
       transfers_(*this, options) {
   std::shared_ptr<FlowScheduler> order = options.scheduler;
   const auto* const defaults = scope.messenger().services().find<Defaults>();

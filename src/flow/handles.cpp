@@ -1,5 +1,6 @@
 #include "flow/handles.hpp"
 
+#include <shoal/archive.hpp>
 #include <shoal/detail/base/check.hpp>
 
 #include <fmt/format.h>
@@ -15,10 +16,20 @@ constexpr std::uint64_t kTagsMax = 1ULL << 47U;
 constexpr unsigned kLifeShift = 47;
 constexpr std::uint64_t kLivesMax = 1U << 16U;
 
+/// The part of an id that is a tag, or the number of a datum without one, with the bit for tags.
+constexpr std::uint64_t kNumberBits = kTagBit | (kTagsMax - 1);
+
 /// Name of a datum that the program gave none, or that is not registered here.
 std::string name_by_id(std::uint64_t id) {
-  if ((id & kTagBit) != 0) return fmt::format("data of tag {}", id & (kTagsMax - 1));
-  return fmt::format("data {}", id);
+  const std::uint64_t number = id & (kTagsMax - 1);
+  return (id & kTagBit) != 0 ? fmt::format("data of tag {}", number)
+                             : fmt::format("data {}", number);
+}
+
+/// Name and type of a datum, which are the same on all ranks.
+std::uint64_t signature_of(const DataType& type, const std::string& name) {
+  const std::uint32_t hash = wire::fnv1a(type.spelled) * 31 + wire::fnv1a(name);
+  return (hash ^ hash >> 16U) % kLivesMax;
 }
 
 }  // namespace
@@ -57,6 +68,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
   };
   if (owner < 0 || owner >= scope_.size())
     scope_.refuse_rank(fmt::format("flow '{}': owner of {}", flow_, datum()), owner);
+  const std::uint64_t signature = pruned_ ? signature_of(type, options.name) : 0;
   Handle* handle = nullptr;
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     // acquire pairs with the release in Instance::recycle()
@@ -80,9 +92,10 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
             flow_, options.name, *options.tag, other));
       }
       tag.handle = handle;
-      handle->id = kTagBit | (tag.lives++ % kLivesMax) << kLifeShift | *options.tag;
+      const std::uint64_t life = tag.lives++ % kLivesMax;
+      handle->id = kTagBit | (life ^ signature) << kLifeShift | *options.tag;
     } else {
-      handle->id = next_id_++;
+      handle->id = signature << kLifeShift | next_id_++;
     }
     handle->flow = &instances_;
   });
@@ -143,6 +156,20 @@ std::string Handles::name_of(std::uint64_t id) const {
     if (handle.id == id) return handle.name();
   }
   return name_by_id(id);
+}
+
+std::string Handles::instead_of(std::uint64_t id) const {
+  if (!pruned_) return "";
+  const sync::Lock lock(mutex_);
+  for (const Handle& handle : handles_) {
+    if (handle.flow == nullptr || (handle.id & kNumberBits) != (id & kNumberBits)) continue;
+    if (handle.id == id) return "";
+    return fmt::format(
+        " (which is '{}', a {}, here: all ranks register their data with the same names, types and "
+        "tags, and those without tags in the same order)",
+        handle.name(), handle.describe_type());
+  }
+  return "";
 }
 
 std::string Handles::type_of(std::uint64_t id) const {

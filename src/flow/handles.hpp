@@ -20,8 +20,14 @@ namespace shoal::flow {
 /// Table of the handles of a flow, which are reused. **Caller**: the inserting threads.
 class Handles {
  public:
-  Handles(std::string flow, const TeamCore& scope, Instances& instances)
-      : flow_(std::move(flow)), scope_(scope), rank_(scope.rank()), instances_(instances) {}
+  /// `pruned`: ids of data have a signature, since no comparison of the programs finds that ranks
+  /// register them in another order.
+  Handles(std::string flow, const TeamCore& scope, Instances& instances, bool pruned)
+      : flow_(std::move(flow)),
+        scope_(scope),
+        rank_(scope.rank()),
+        pruned_(pruned),
+        instances_(instances) {}
 
   [[nodiscard]] Handle& add(const DataType& type, const Shape& shape, const DataOptions& options,
                             void* object, bool owns_object);
@@ -33,6 +39,9 @@ class Handles {
   void remove_all();
   /// Returns the name of a datum, for reports.
   [[nodiscard]] std::string name_of(std::uint64_t id) const;
+  /// Returns the datum that stands here where another rank has one of that id, which is not here:
+  /// " (here ...)", or "", for reports.
+  [[nodiscard]] std::string instead_of(std::uint64_t id) const;
   /// Returns the type and size of a datum, for reports.
   [[nodiscard]] std::string type_of(std::uint64_t id) const;
   /// Returns what tells a datum from others of its name, for reports: its number or tag.
@@ -54,6 +63,7 @@ class Handles {
   const std::string flow_;
   const TeamCore& scope_;
   const int rank_;
+  const bool pruned_;
   Instances& instances_;
 
   mutable sync::Mutex mutex_;

@@ -425,12 +425,13 @@ void Transfers::check_all_received() const {
   }
   const std::string datum = core_.handles().name_of(id.handle);
   throw CheckError(fmt::format(
-      "flow '{}': rank {} has sent value {} of '{}' to rank {}, where no insertion receives it{}: "
+      "flow '{}': rank {} has sent value {} of '{}' to rank {}, where no insertion receives it{}{}: "
       "rank {} has left out the insertion of a task that reads '{}' there, or of one that writes "
       "or migrates it before, and has used an older value; a rank of a pruned flow inserts all "
       "that changes data which it reads later",
       core_.name(), id.rank, id.number + 1, datum, core_.rank(),
-      count > 1 ? fmt::format(", and {} more", count - 1) : "", core_.rank(), datum));
+      count > 1 ? fmt::format(", and {} more", count - 1) : "",
+      core_.handles().instead_of(id.handle), core_.rank(), datum));
 }
 
 // --- reports
@@ -451,9 +452,10 @@ void Transfers::describe_unmatched(const std::string& flow,
                       flow, match.task->name(), id.rank));
     } else {
       add(
-          fmt::format("flow '{}': rank {} has sent a value of '{}' that no task here reads: both "
+          fmt::format("flow '{}': rank {} has sent a value of '{}' that no task here reads{}: both "
                       "ranks make the insertion, get() or acquire() that needs it",
-                      flow, id.rank, core_.handles().name_of(id.handle)));
+                      flow, id.rank, core_.handles().name_of(id.handle),
+                      core_.handles().instead_of(id.handle)));
     }
   }
 }

@@ -40,6 +40,50 @@ void read_pruned(World& world) {  // rank 0 inserts nothing of the task that rea
   world.wait();
 }
 
+// The ranks register two data of one type and size in another order.
+void other_datum_pruned(World& world) {
+  Flow flow(world, "pruned", {.pruned = true});
+  const auto add = [&](const char* name, long value) {
+    return flow.data(value, {.owner = Rank(0), .name = name});
+  };
+  const auto first = world.rank() == 0 ? add("left", 1) : add("right", 2);
+  const auto second = world.rank() == 0 ? add("right", 2) : add("left", 1);
+  const auto& left = world.rank() == 0 ? first : second;
+  const auto y = flow.data(0L, {.owner = Rank(1), .name = "y"});
+  flow.insert(Codelet("copy", copy), read(left), write(y));
+  flow.insert(Codelet("copy", copy), read(world.rank() == 0 ? second : first), write(y));
+  flow.wait();
+  world.wait();
+}
+
+// A tag that stands for another datum on the other rank.
+void other_tag_pruned(World& world) {
+  Flow flow(world, "pruned", {.pruned = true});
+  const std::uint64_t own = world.rank() == 0 ? 1 : 2;
+  const auto up = flow.data(1L, {.owner = Rank(0), .tag = own, .name = "up"});
+  const auto down = flow.data(2L, {.owner = Rank(0), .tag = 3 - own, .name = "down"});
+  const auto y = flow.data(0L, {.owner = Rank(1), .tag = 3, .name = "y"});
+  flow.insert(Codelet("copy", copy), read(up), write(y));
+  flow.insert(Codelet("copy", copy), read(down), write(y));
+  flow.wait();
+  world.wait();
+}
+
+// The rank of the data has a number where the other one has a count.
+void other_type_pruned(World& world) {
+  Flow flow(world, "pruned", {.pruned = true});
+  const auto y = flow.data(0L, {.owner = Rank(1), .tag = 3, .name = "y"});
+  if (world.rank() == 0) {
+    const auto x = flow.data(1.5, {.owner = Rank(0), .tag = 1, .name = "x"});
+    flow.insert(Codelet("copy", [](const double&, long&) {}), read(x), write(y));
+  } else {
+    const auto x = flow.data(1L, {.owner = Rank(0), .tag = 1, .name = "x"});
+    flow.insert(Codelet("copy", copy), read(x), write(y));
+  }
+  flow.wait();
+  world.wait();
+}
+
 void programs_differ(World& world) {
   Flow flow(world, "sums");
   const auto x = flow.data(0L, {.name = "x"});
@@ -314,6 +358,9 @@ int main(int argc, char** argv) {
   return run_slip(argc, argv,
                   {{"stale_prune", stale_prune},
                    {"read_pruned", read_pruned},
+                   {"other_datum_pruned", other_datum_pruned},
+                   {"other_tag_pruned", other_tag_pruned},
+                   {"other_type_pruned", other_type_pruned},
                    {"programs_differ", programs_differ},
                    {"insertion_missing", insertion_missing},
                    {"data_in_another_order", data_in_another_order},
