@@ -1,5 +1,7 @@
 #include "memory/heap.hpp"
 
+#include "env/fresh_mapping.hpp"
+
 #include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/error.hpp>
 
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace shoal::memory {
@@ -82,6 +85,11 @@ void Heap::free(std::uint64_t offset, bool collectively) {
     memory_->clear(offset, *size_bytes);
     static_cast<void>(allocator.free(offset));
   });
+}
+
+void Heap::mark_end() {
+  env::forget_frames(data(), sizeof(std::uint64_t));
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(data())).store(1);
 }
 
 std::string Heap::problem_with(std::uint64_t offset, std::uint64_t size_bytes) const {

@@ -45,6 +45,8 @@ class Heap {
   /// Frees a range. **Errors**: CheckError for an address that is not allocated, or was freed
   /// before.
   void free(std::uint64_t offset, bool collectively);
+  /// Sets the first word, which is never allocated, to one: windows of MPI see no other mark.
+  void mark_end();
   /// Problem of an access to a range, or "": it lies within one allocation.
   [[nodiscard]] std::string problem_with(std::uint64_t offset, std::uint64_t size_bytes) const;
 

@@ -191,7 +191,9 @@ class Remote final : private term::Unsatisfied {
   // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
   // messages.
   [[nodiscard]] std::uint64_t window_address(const Range& from);
+  struct WindowGet;
   void get_by_window(const Range& from, std::uint64_t address, std::byte* to, Pending& pending);
+  void end_window_get(RequestId id, std::uint64_t offset, WindowGet& get);
 
   void one_of_many(const Element& element, const ManyOp& op, std::byte* data, Pending& pending);
   void many_of_rank(std::span<const Element> elements, const ManyOp& op, std::byte* data,

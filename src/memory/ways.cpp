@@ -84,6 +84,7 @@ void Remote::on_asked(const PlaceRequest& request) {
 void Remote::end_reach() {
   if (here_ != nullptr) here_->remove(key(), core_);
   heap_.memory()->give_up();
+  if (windows_ != nullptr) heap_.mark_end();  // for WindowGet
   {
     const sync::Lock lock(mutex_);
     for (const Bases& bases : lent_to_) bases.data()[core_.rank_].store(nullptr);

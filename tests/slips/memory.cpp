@@ -186,6 +186,19 @@ void memory_used_after_end(World& world) {
   world.wait();
 }
 
+void range_used_after_end(World& world) {
+  auto memory = std::make_unique<GlobalMemory>(world, shoal::GlobalMemoryOptions{.name = "brief"});
+  const auto p = memory->collective_allocate<long>(100);
+  std::vector<long> row(100);
+  world.barrier();
+  if (world.rank() == 0) memory->get(p.on(Rank(1)), std::span(row));
+  world.barrier();
+  if (world.rank() == 1) memory.reset();
+  world.barrier();
+  if (world.rank() == 0) memory->get(p.on(Rank(1)), std::span(row));
+  world.wait();
+}
+
 // Rank 0 looks at its copy of an object that rank 1 has changed.
 template <class Look>
 void look_at_stale_copy(World& world, Look look) {
@@ -461,6 +474,7 @@ int main(int argc, char** argv) {
                    {"get_in_handler", get_in_handler},
                    {"memory_ends_early", memory_ends_early},
                    {"memory_used_after_end", memory_used_after_end},
+                   {"range_used_after_end", range_used_after_end},
                    {"stale_copy", stale_copy},
                    {"stale_copy_at_hand", stale_copy_at_hand},
                    {"stale_copy_in_handler", stale_copy_in_handler},
