@@ -128,7 +128,12 @@ class DistributedArray<DistributedArray<T>>  // NOLINT(readability-identifier-na
   }
   [[nodiscard]] T& element(std::size_t which, std::size_t index) const {
     Inner& inner = checked(which);
-    return inner.array->local()[inner.elements.place(index)];
+    if (index < inner.elements.size()) [[likely]] {
+      const auto [owner, place] = inner.elements.locate(index);
+      if (owner == inner.team.rank()) [[likely]]
+        return inner.array->local()[place];
+    }
+    object::refuse_distribution(this->place_of_object(), index, inner.elements.size());
   }
   [[nodiscard]] T get_here(std::size_t which, std::size_t index) const {
     return element(which, index);

@@ -56,51 +56,45 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
 
   /// Value of an element.
   [[nodiscard]] Future<T> get(std::size_t index) const {
-    const Distribution::Location at = where(index);
-    return this->template call<&DistributedArray::get_here>(at.owner, at.place);
+    return this->template call<&DistributedArray::get_here>(owner(index), index);
   }
   /// Replaces an element.
   void set(std::size_t index, T value) const {
-    const Distribution::Location at = where(index);
-    this->template async<&DistributedArray::set_here>(at.owner, at.place, std::move(value));
+    this->template async<&DistributedArray::set_here>(owner(index), index, std::move(value));
   }
   /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
   /// the element.
   template <auto Function, class... Args>
   void apply(std::size_t index, Args&&... args) const {
     object::check_applied<Function, 1>(this->place_of_object(), args...);
-    const Distribution::Location at = where(index);
     this->template async<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
-        at.owner, at.place, std::forward<Args>(args)...);
+        owner(index), index, std::forward<Args>(args)...);
   }
   /// Runs `Function(element, args...)`, a function or a lambda without captures, on the owner of
   /// the element; returns the future of its result.
   template <auto Function, class... Args>
   [[nodiscard]] auto apply_call(std::size_t index, Args&&... args) const {
     object::check_applied<Function, 1>(this->place_of_object(), args...);
-    const Distribution::Location at = where(index);
     return this
         ->template call<&DistributedArray::template apply_here<Function, std::decay_t<Args>...>>(
-            at.owner, at.place, std::forward<Args>(args)...);
+            owner(index), index, std::forward<Args>(args)...);
   }
 
   // --- ranges: one message for each run of elements with one owner
 
   /// Replaces the elements from `first` on.
   void set_range(std::size_t first, std::span<const T> values) const {
-    for_runs(first, values.size(),
-             [&](Rank owner, std::size_t place, std::size_t at, std::size_t count) {
-               this->template async<&DistributedArray::set_run>(owner, place,
-                                                                values.subspan(at, count));
-             });
+    for_runs(first, values.size(), [&](Rank owner, std::size_t at, std::size_t count) {
+      this->template async<&DistributedArray::set_run>(owner, first + at,
+                                                       values.subspan(at, count));
+    });
   }
   /// Values of `count` elements from `first` on.
   [[nodiscard]] Future<std::vector<T>> get_range(std::size_t first, std::size_t count) const {
     std::vector<Future<std::vector<T>>> runs;
-    for_runs(
-        first, count, [&](Rank owner, std::size_t place, std::size_t /*at*/, std::size_t length) {
-          runs.push_back(this->template call<&DistributedArray::get_run>(owner, place, length));
-        });
+    for_runs(first, count, [&](Rank owner, std::size_t at, std::size_t length) {
+      runs.push_back(this->template call<&DistributedArray::get_run>(owner, first + at, length));
+    });
     return when_all(std::move(runs)).then([](std::vector<std::vector<T>> parts) {
       std::vector<T> all;
       for (std::vector<T>& part : parts) {
@@ -111,34 +105,45 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
   }
 
  private:
-  [[nodiscard]] Distribution::Location where(std::size_t index) const {
+  [[nodiscard]] Rank owner(std::size_t index) const {
     if (index >= size()) [[unlikely]]
       object::refuse_element(this->place_of_object(), index, size());
-    return distribution_.locate(index);
+    return distribution_.owner(index);
   }
-  [[nodiscard]] T get_here(std::size_t place) const { return elements_[place]; }
-  void set_here(std::size_t place, T value) { elements_[place] = std::move(value); }
+  /// Place of an element that another rank takes to be here, with so many behind it. The sender's
+  /// distribution may be another one.
+  [[nodiscard]] std::size_t place_here(std::size_t index, std::size_t count = 1) const {
+    if (index < size() && (count <= 1 || count <= distribution_.run(index))) [[likely]] {
+      const auto [owner, place] = distribution_.locate(index);
+      if (owner == this->rank()) [[likely]]
+        return place;
+    }
+    object::refuse_distribution(this->place_of_object(), index, size());
+  }
+  [[nodiscard]] T get_here(std::size_t index) const { return elements_[place_here(index)]; }
+  void set_here(std::size_t index, T value) { elements_[place_here(index)] = std::move(value); }
   template <auto Function, class... Args>
-  auto apply_here(std::size_t place, const Args&... args) {
-    return Function(elements_[place], args...);
+  auto apply_here(std::size_t index, const Args&... args) {
+    return Function(elements_[place_here(index)], args...);
   }
-  void set_run(std::size_t place, std::span<const T> values) {
-    std::copy(values.begin(), values.end(), elements_.begin() + static_cast<std::ptrdiff_t>(place));
+  void set_run(std::size_t first, std::span<const T> values) {
+    const auto place = static_cast<std::ptrdiff_t>(place_here(first, values.size()));
+    std::copy(values.begin(), values.end(), elements_.begin() + place);
   }
-  [[nodiscard]] std::vector<T> get_run(std::size_t place, std::size_t count) const {
-    const auto first = elements_.begin() + static_cast<std::ptrdiff_t>(place);
-    return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(count));
+  [[nodiscard]] std::vector<T> get_run(std::size_t first, std::size_t count) const {
+    const auto from =
+        elements_.begin() + static_cast<std::ptrdiff_t>(place_here(first, count));
+    return std::vector<T>(from, from + static_cast<std::ptrdiff_t>(count));
   }
-  /// Calls run(owner, place, offset, length) for each longest run of elements that are contiguous
-  /// on one owner.
+  /// Calls run(owner, offset, length) for each longest run of elements that are contiguous on one
+  /// owner.
   template <class Run>
   void for_runs(std::size_t first, std::size_t count, Run run) const {
     if (first > size() || count > size() - first) [[unlikely]]
       object::refuse_element(this->place_of_object(), std::max(first, size()), size());
     for (std::size_t at = 0; at < count;) {
-      const auto [owner, place] = distribution_.locate(first + at);
       const std::size_t length = std::min(count - at, distribution_.run(first + at));
-      run(owner, place, at, length);
+      run(distribution_.owner(first + at), at, length);
       at += length;
     }
   }

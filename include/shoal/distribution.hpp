@@ -55,6 +55,9 @@ class Distribution {
   [[nodiscard]] std::size_t count_max() const;
   /// Index of an element of a rank: the inverse of owner() and place().
   [[nodiscard]] std::size_t index(Rank rank, std::size_t place) const;
+  /// A number that differs between different distributions. **Cost**: of `arbitrary` ones, as many
+  /// steps as elements.
+  [[nodiscard]] std::uint64_t signature() const;
   /// Number of elements from `index` on that lie side by side on one rank; at least 1.
   [[nodiscard]] std::size_t run(std::size_t index) const;
 

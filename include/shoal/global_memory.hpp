@@ -97,7 +97,7 @@ class GlobalMemory {
   template <class T>
   [[nodiscard]] GlobalPtr<T> collective_allocate(
       std::size_t count = 1, const std::source_location& place = std::source_location::current()) {
-    return pointer<T>(rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T), place));
+    return allocate_laid_out<T>(count, 0, place);
   }
   /// Frees memory that collective_allocate() has returned. **Caller**: all ranks, in the same
   /// order. **Precondition**: no rank accesses the memory any more.
@@ -441,6 +441,16 @@ class GlobalMemory {
   [[nodiscard]] memory::Core& core() const { return *core_; }
 
  private:
+  template <class>
+  friend class GlobalVector;
+
+  /// `layout`: what the program does with the elements, the same on all ranks.
+  template <class T>
+  [[nodiscard]] GlobalPtr<T> allocate_laid_out(std::size_t count, std::uint64_t layout,
+                                               const std::source_location& place) {
+    return pointer<T>(
+        rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T), layout, place));
+  }
   using Access = memory::Access;
 
   template <class T>

@@ -55,7 +55,8 @@ class GlobalVector {
       : memory_(memory),
         distribution_(checked(memory, std::move(distribution))),
         each_(distribution_.count_max()),
-        begin_(memory.collective_allocate<T>(std::max<std::size_t>(1, each_), place)) {}
+        begin_(memory.allocate_laid_out<T>(std::max<std::size_t>(1, each_),
+                                           distribution_.signature(), place)) {}
   /// Allocates `count` elements, blocked.
   GlobalVector(GlobalMemory& memory, std::size_t count,
                const std::source_location& place = std::source_location::current())

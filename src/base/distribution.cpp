@@ -102,4 +102,18 @@ std::size_t Distribution::run(std::size_t index) const {
   return count;
 }
 
+std::uint64_t Distribution::signature() const {
+  std::uint64_t hash = 0;
+  const auto mix = [&hash](std::uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29U;
+  };
+  mix(static_cast<std::uint64_t>(kind_));
+  for (const std::size_t value : {size_, ranks_, block_}) mix(value);
+  if (lists_ != nullptr) {
+    for (const Location& one : lists_->locations) mix(static_cast<std::uint64_t>(one.owner.value()));
+  }
+  return hash;
+}
+
 }  // namespace shoal

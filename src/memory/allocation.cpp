@@ -13,11 +13,12 @@
 namespace shoal::memory {
 
 std::uint64_t Remote::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                            std::uint64_t layout,
                                             const std::source_location& made_at) {
   check_runs();
   const std::uint64_t offset = heap_.allocate(size_bytes, alignment, true);
   if (core_.size_ == 1) return offset;
-  Declaration mine{0, offset, size_bytes, core_.heap_bytes_, naming::to_text(made_at)};
+  Declaration mine{0, offset, size_bytes, core_.heap_bytes_, layout, naming::to_text(made_at)};
   std::optional<Declaration> theirs;
   {
     const sync::Lock lock(mutex_);
@@ -58,7 +59,11 @@ void Remote::compare(const Declaration& mine, const Declaration& theirs) const {
   }
   if (mine.offset == theirs.offset && mine.size_bytes == theirs.size_bytes &&
       mine.place == theirs.place) {
-    return;
+    if (mine.layout == theirs.layout) return;
+    throw CheckError(fmt::format(
+        "memory '{}': the vector made at {} has its elements on other ranks, or at other places, "
+        "on rank {} than on rank {}: all ranks must give the same size and Distribution",
+        name_, mine.place, core_.rank_, before));
   }
   throw CheckError(fmt::format(
       "memory '{}': collective allocation {} is of {} bytes at {:#x} on rank {}, made at {}, and "

@@ -103,8 +103,8 @@ std::uint64_t Core::allocate(std::size_t size_bytes, std::size_t alignment) {
   return remote_->heap().allocate(size_bytes, alignment, false);
 }
 std::uint64_t Core::allocate_collectively(std::size_t size_bytes, std::size_t alignment,
-                                          const std::source_location& place) {
-  return remote_->allocate_collectively(size_bytes, alignment, place);
+                                          std::uint64_t layout, const std::source_location& place) {
+  return remote_->allocate_collectively(size_bytes, alignment, layout, place);
 }
 Future<std::uint64_t> Core::allocate_on(Rank rank, std::size_t size_bytes, std::size_t alignment) {
   return remote_->allocate_on(rank, size_bytes, alignment);

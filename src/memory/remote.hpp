@@ -94,11 +94,12 @@ struct Declaration {
   std::uint64_t offset = 0;
   std::uint64_t size_bytes = 0;
   std::uint64_t heap_bytes = 0;
-  std::string place{};  // in the program
+  std::uint64_t layout = 0;  // of the elements of a vector
+  std::string place{};       // in the program
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(number, offset, size_bytes, heap_bytes, place);
+    archive(number, offset, size_bytes, heap_bytes, layout, place);
   }
 };
 
@@ -151,6 +152,7 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] sync::Ref<PendingValue<void>> next_puts() SHOAL_REQUIRES(mutex_);
 
   [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                                    std::uint64_t layout,
                                                     const std::source_location& made_at);
   [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
                                                   std::size_t alignment);

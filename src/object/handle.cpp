@@ -57,6 +57,14 @@ void refuse_element(const Place& place, std::size_t index, std::size_t size) {
                          objects.channel().messenger().rank(), size);
 }
 
+void refuse_distribution(const Place& place, std::size_t index, std::size_t size) {
+  const Objects& objects = sender_of(place);
+  throw CheckError(fmt::format(
+      "{}, on rank {}: element {}, which another rank looks for here, is not here: this rank has "
+      "made it of {} elements; all members make it with the same sizes and distribution",
+      objects.name_of(place.address.number), objects.channel().messenger().rank(), index, size));
+}
+
 void refuse_number(const Place& place, detail::TextValue number, std::string_view type) {
   const std::string object = place.objects != nullptr
                                  ? place.objects->name_of(place.address.number)

@@ -112,6 +112,17 @@ void element_too_large(World& world) {
   world.barrier();
 }
 
+void vectors_differ(World& world) {
+  GlobalMemory memory(world, {.name = "panels"});
+  const int size = world.size();
+  shoal::GlobalVector<long> panel(memory, world.rank() == 0
+                                              ? shoal::Distribution::cyclic(10, size)
+                                              : shoal::Distribution::balanced(10, size));
+  world.barrier();
+  if (world.rank() == 0) (void)panel.get(3);
+  world.barrier();
+}
+
 void sizes_differ(World& world) {
   GlobalMemory memory(world, {.name = "panels"});
   const auto p = memory.collective_allocate<long>(world.rank() == 0 ? 8 : 16);
@@ -467,6 +478,7 @@ int main(int argc, char** argv) {
                    {"past_the_heap", past_the_heap},
                    {"element_too_large", element_too_large},
                    {"sizes_differ", sizes_differ},
+                   {"vectors_differ", vectors_differ},
                    {"heaps_differ", heaps_differ},
                    {"allocated_on_one_rank", allocated_on_one_rank},
                    {"heap_full", heap_full},

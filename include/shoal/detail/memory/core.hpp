@@ -211,7 +211,9 @@ class Core {
   // --- heaps
 
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::size_t alignment);
+  /// `layout` is compared between the ranks, as the size and the place in the program.
   [[nodiscard]] std::uint64_t allocate_collectively(std::size_t size_bytes, std::size_t alignment,
+                                                    std::uint64_t layout,
                                                     const std::source_location& place);
   /// Allocates in the heap of another rank; returns the future of the offset.
   [[nodiscard]] Future<std::uint64_t> allocate_on(Rank rank, std::size_t size_bytes,
