@@ -22,13 +22,28 @@ namespace shoal {
 
 namespace {
 
+// Hash of the members in their order; of many, of those at places that lie evenly.
+std::uint64_t hash_of(const messaging::RankMap& members) {
+  constexpr int kLooks = 64;
+  const int size = members.size();
+  const int looks = std::min(size, kLooks);
+  auto hash = static_cast<std::uint64_t>(size);
+  for (int i = 0; i < looks; ++i) {
+    const auto place =
+        static_cast<int>(static_cast<std::int64_t>(i) * (size - 1) / std::max(looks - 1, 1));
+    hash = hash * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(members.to_world(Rank(place)));
+  }
+  return hash;
+}
+
 // Id of a team, which all members compute without a message: no two teams have the same parent,
-// number and first member. It is never the id of the world. It includes the name, so that messages
-// for a team do not reach another one that a member has made in its place.
-std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, Rank first,
+// number and first member. It is never the id of the world. It includes the name and the members,
+// so that messages for a team do not reach another one that a member has made in its place.
+std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, const messaging::RankMap& members,
                       std::string_view name) {
-  const auto mixed = KeyHash<std::tuple<std::uint64_t, std::uint64_t, int, std::string_view>>{}(
-      std::tuple(parent, number, first.value(), name));
+  const auto mixed =
+      KeyHash<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string_view>>{}(
+          std::tuple(parent, number, hash_of(members), name));
   return mixed | (std::uint64_t{1} << 63U);
 }
 
@@ -92,7 +107,7 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
     elsewhere_ = std::make_unique<Elsewhere>(shown, world_rank);
     return;
   }
-  const std::uint64_t id = team_id(parent.channel().id(), number, members->to_world(Rank(0)), name);
+  const std::uint64_t id = team_id(parent.channel().id(), number, *members, name);
   enter(parent, id, number, members, shown);
 }
 

@@ -409,9 +409,8 @@ std::vector<std::string> Backlog::describe(std::uint64_t team) const {
     } else {
       line = fmt::format(
           "messages from rank {} are for a team that was never made here: all members make their "
-          "teams in the same order and with the same names (or it has ended: keep its objects "
-          "until "
-          "all invocations have run)",
+          "teams in the same order, with the same names, and with the same ranks in one order (or "
+          "it has ended: keep its objects until all invocations have run)",
           stream.origin == Stream::kDirect ? stream.source : stream.origin);
     }
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));

@@ -290,6 +290,52 @@ void range_too_large(World& world) {
   array.fence();
 }
 
+void array_sizes_differ(World& world) {
+  shoal::DistributedArray<int> array(world, world.rank() == 0 ? 10 : 20);
+  if (world.rank() == 1) array.set(7, 5);  // on rank 0 of 20 elements, on rank 1 of 10
+  array.fence();
+}
+
+void array_distributions_differ(World& world) {
+  shoal::DistributedArray<int> array(world, world.rank() == 0
+                                                ? shoal::Distribution::cyclic(10, world.size())
+                                                : shoal::Distribution::balanced(10, world.size()));
+  if (world.rank() == 1) (void)array.get_range(0, 3).get();
+  array.fence();
+}
+
+void inner_sizes_differ(World& world) {
+  const std::size_t size = world.rank() == 0 ? 4 : 8;
+  shoal::DistributedArray<shoal::DistributedArray<int>> array(world, {3, size});
+  if (world.rank() == 1) array.set(1, 3, 5);
+  array.fence();
+}
+
+void members_in_another_order(World& world) {
+  const Rank first(world.rank());
+  Team pair(world, {first, Rank(1 - first)}, "pair");
+  (void)pair.broadcast(1, Rank(0));
+  pair.wait();
+  world.wait();
+}
+
+void one_member_too_many(World& world) {
+  std::vector<Rank> ranks{Rank(0)};
+  if (world.rank() == 1) ranks.emplace_back(1);
+  Team team(world, ranks, "first");
+  if (team.is_member()) team.barrier();
+  world.wait();
+}
+
+void executor_wait_forgotten(World& world) {
+  shoal::Executor executor(world);
+  if (world.rank() == 1) {
+    for (int i = 0; i < 50; ++i) {
+      executor.submit([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
+    }
+  }
+}
+
 void used_by_no_member(World& world) {
   Team first(world, {Rank(0)}, "first");
   first.barrier();
@@ -466,6 +512,12 @@ int main(int argc, char** argv) {
                    {"task_argument_too_large", task_argument_too_large},
                    {"element_too_large", element_too_large},
                    {"range_too_large", range_too_large},
+                   {"array_sizes_differ", array_sizes_differ},
+                   {"array_distributions_differ", array_distributions_differ},
+                   {"inner_sizes_differ", inner_sizes_differ},
+                   {"members_in_another_order", members_in_another_order},
+                   {"one_member_too_many", one_member_too_many},
+                   {"executor_wait_forgotten", executor_wait_forgotten},
                    {"used_by_no_member", used_by_no_member},
                    {"sent_by_no_member", sent_by_no_member},
                    {"object_of_no_member", object_of_no_member},
