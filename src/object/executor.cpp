@@ -1,10 +1,16 @@
 #include <shoal/executor.hpp>
 
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/core.hpp>
 
+#include <fmt/format.h>
+
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace shoal {
@@ -14,22 +20,33 @@ namespace object {
 /// The tasks of one executor on one rank. All queues of a hierarchy share the lock of the outermost
 /// one. For each task, the outermost section has a task of the scheduler, which takes the first one
 /// of the hierarchy: it need not be the same.
-class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
+class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
+                            private term::Unsatisfied {
  public:
   ExecutorQueue(Team& section, std::shared_ptr<ExecutorQueue> parent, Policy policy, int priority)
       : section_(section),
+        scope_(section.scope()),
         parent_(std::move(parent)),
         root_(parent_ != nullptr ? parent_->root_ : *this),
         policy_(policy),
         priority_(priority),
         tree_(parent_ != nullptr ? parent_->tree_ : std::make_shared<sync::Mutex>()) {}
 
-  /// The executor is ready, or nullptr: it ends, and its tasks are dropped.
-  void set_executor(const Executor* executor) {
+  /// The executor is ready.
+  void begin(const Executor& executor) {
+    {
+      const sync::Lock lock(*tree_);
+      executor_ = &executor;
+    }
+    scope_.add(*this);
+  }
+  /// It ends. Tasks that have not run are an error, and dropped.
+  void end() {
+    scope_.remove(*this);
     Entries dropped;
     const sync::Lock lock(*tree_);
-    executor_ = executor;
-    if (executor == nullptr) dropped.swap(entries_);
+    executor_ = nullptr;
+    dropped.swap(entries_);
   }
 
   void add(std::unique_ptr<ExecutorTask> task) {
@@ -46,6 +63,7 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
   }
 
   void push(std::unique_ptr<ExecutorTask> task) {
+    in_use_.store(true, std::memory_order_relaxed);
     task->queue = shared_from_this();
     if (parent_ != nullptr) task->hold.emplace(section_.hold());
     {
@@ -102,6 +120,18 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
   }
 
  private:
+  // Each entry has a task of the scheduler, so none is left when the section is at rest.
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override { return size(); }
+  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
+    return {fmt::format("{}: {} of its tasks have not begun", title(), size())};
+  }
+  void at_rest() override { in_use_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::string title() const override {
+    return fmt::format("an executor of {}", scope_.describe());
+  }
+  bool run_ended() override { return true; }
+
   struct Entry {
     std::unique_ptr<ExecutorTask> task;
     std::shared_ptr<ExecutorQueue> child;  // instead, one that has tasks
@@ -151,6 +181,9 @@ class ExecutorQueue : public std::enable_shared_from_this<ExecutorQueue> {
   }  // the hold of the section ends last
 
   Team& section_;
+  TeamCore& scope_;  // of the section
+  // relaxed: a task that submits ends before at_rest() is called, or before the executor ends
+  std::atomic<bool> in_use_{false};
   const std::shared_ptr<ExecutorQueue> parent_;
   ExecutorQueue& root_;
   const Policy policy_;
@@ -174,7 +207,7 @@ Executor::Executor(Team& section, std::shared_ptr<ExecutorQueue> parent, Policy 
                    int priority)
     : DistributedObject(section),
       queue_(std::make_shared<ExecutorQueue>(section, std::move(parent), policy, priority)) {
-  queue_->set_executor(this);
+  queue_->begin(*this);
 }
 
 Executor::Executor(Team& section, Policy policy) : Executor(section, nullptr, policy, 0) {}
@@ -182,7 +215,7 @@ Executor::Executor(Team& section, Policy policy) : Executor(section, nullptr, po
 Executor::Executor(Team& section, Executor& parent, Policy policy, int priority)
     : Executor(section, parent.queue_, policy, priority) {}
 
-Executor::~Executor() { queue_->set_executor(nullptr); }
+Executor::~Executor() { queue_->end(); }
 
 void Executor::add(std::unique_ptr<ExecutorTask> task) { queue_->add(std::move(task)); }
 

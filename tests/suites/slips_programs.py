@@ -380,6 +380,9 @@ FLOW = {
 }
 
 ONE_ORDER = ["all members of a team make their distributed objects in the same order"]
+OTHER_TEAM = ["rank 0: messages from rank 1 are for a team that was never made here: all members "
+              "make their teams in the same order, with the same names, and with the same ranks in "
+              "one order"]
 OBJECTS = {
     "classes_swapped": ONE_ORDER + [
         "rank 1: Account::deposit of object 1, invoked by rank 0 failed: object 1 of the world on "
@@ -459,6 +462,25 @@ OBJECTS = {
     "range_too_large": [
         "rank 1: the main function failed: object 1 (shoal::DistributedArray<int>), on rank 1: "
         "element 10 is out of range: there are elements 0 to 9; choose one of these"],
+    "array_sizes_differ": [
+        "rank 0: shoal::DistributedArray<int>::set_here of object 1, invoked by rank 1 failed: "
+        "object 1 (shoal::DistributedArray<int>), on rank 0: element 7, which another rank looks "
+        "for here, is not here: this rank has made it of 10 elements; all members make it with the "
+        "same sizes and distribution"],
+    "array_distributions_differ": [
+        "failed on rank 0, called by rank 1: object 1 (shoal::DistributedArray<int>), on rank 0: "
+        "element 0, which another rank looks for here, is not here: this rank has made it of 10 "
+        "elements"],
+    "inner_sizes_differ": [
+        "rank 0: ", ", on rank 0: element 3, which another rank looks for here, is not here: this "
+        "rank has made it of 4 elements; all members make it with the same sizes and distribution"],
+    "members_in_another_order": STUCK + OTHER_TEAM + [
+        "rank 0: 'the main function' waits in wait() of team 'pair'"],
+    "one_member_too_many": STUCK + OTHER_TEAM + [
+        "rank 1: 'the main function' waits in barrier() (collective number 1) of team 'first'"],
+    "executor_wait_forgotten": FORGOTTEN + [
+        "rank 1: the main function failed: an executor of the world ended before its work was done "
+        "(", "an executor of the world: ", " of its tasks have not begun"],
     "used_by_no_member": NO_MEMBER + [
         "rank 1: the main function failed: team 'first' is used in a collective operation "],
     "sent_by_no_member": NO_MEMBER + [
@@ -473,9 +495,7 @@ OBJECTS = {
     "member_out_of_range": [
         "the main function failed: team 'pair': rank 2 of a team is out of range: it is made on "
         "ranks 0 to 1"],
-    "team_names_differ": STUCK + [
-        "rank 0: messages from rank 1 are for a team that was never made here: all members make "
-        "their teams in the same order and with the same names",
+    "team_names_differ": STUCK + OTHER_TEAM + [
         "rank 0: 'the main function' waits in barrier() (collective number 1) of team 'rows'",
         "rank 1: 'the main function' waits in barrier() (collective number 1) of team 'columns'"],
     "team_made_in_handler": [
@@ -545,6 +565,9 @@ MEMORY = {
         "memory 'panels': collective allocation failed", "of 64 bytes at 0x40 on rank 0, made at "
         "memory.cpp", "of 128 bytes at 0x40 on rank 1, made at memory.cpp",
         "all ranks must make and free the same ones in the same order"],
+    "vectors_differ": [
+        "memory 'panels': the vector made at memory.cpp", "has its elements on other ranks, or at "
+        "other places, on rank ", "all ranks must give the same size and Distribution"],
     "heaps_differ --sim": [
         "memory 'heaps': the global heap has ", "1048576 bytes on rank 0", "2097152 bytes on rank "
         "1", "all ranks must give the same --global-heap, or GlobalMemoryOptions::heap_bytes"],
