@@ -128,6 +128,7 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
     actors_.push_back(std::move(actor));
   }
   live_ = all.size();
+  const std::uint64_t entries_per_look = std::max(kEntriesPerLook, kEntriesOfActor * all.size());
   while (live_ > 0) {
     if (agenda_.empty()) throw env::NoProgress();
     const Entry entry = agenda_.top();
@@ -141,7 +142,7 @@ void Simulator::drive(const std::vector<env::Steppable*>& all) {
       run_action(entry.action);
     }
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-    if (entries_ - entries_looked_at_ >= kEntriesPerLook) look_for_movement();
+    if (entries_ - entries_looked_at_ >= entries_per_look) look_for_movement();
   }
   trace_.finish();
 }

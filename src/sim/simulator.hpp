@@ -110,7 +110,8 @@ class Simulator final : public env::Env {
   [[nodiscard]] const Log& log() const { return log_; }
 
  private:
-  static constexpr std::uint64_t kEntriesPerLook = 50'000;
+  static constexpr std::uint64_t kEntriesPerLook = 50'000;  // at least
+  static constexpr std::uint64_t kEntriesOfActor = 16;      // completion detection asks all ranks
   static constexpr int kLooksMax = 8;
   struct Actor;
   class SimParker;

@@ -22,5 +22,18 @@ class Twice(suite.Suite):
                               environment={"OPENBLAS_NUM_THREADS": "1"})
 
 
+class Many(suite.Suite):
+    timeout = 280
+
+    def test_100000_ranks(self):
+        """They end in some seconds, and are not taken for a program that polls."""
+        with open("/proc/meminfo", encoding="ascii") as file:
+            kib = {line.split(":")[0]: int(line.split()[1]) for line in file}
+        if kib["MemAvailable"] < 6 << 20:
+            self.skipTest("it needs 3.2 GB of memory")
+        result = self.embedded("tutorial_hello", "--sim --ranks 100000 --workers 1")
+        self.assertEqual(len(result.output.splitlines()), 100000)
+
+
 if __name__ == "__main__":
     suite.main()
