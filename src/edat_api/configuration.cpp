@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string_view>
 
@@ -53,9 +52,18 @@ struct Setting {
   std::string value;
 };
 
-std::string changed(std::string text, int (*change)(int)) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [change](unsigned char letter) { return static_cast<char>(change(letter)); });
+// Of ASCII alone, whatever the locale: Turkish has no lower case of one byte for I.
+std::string to_lower(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return text;
+}
+
+std::string to_upper(std::string text) {
+  for (char& letter : text) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
   return text;
 }
 
@@ -65,7 +73,7 @@ std::string changed(std::string text, int (*change)(int)) {
 }
 
 bool to_bool(const Setting& setting) {
-  const std::string value = changed(setting.value, std::tolower);
+  const std::string value = to_lower(setting.value);
   if (value != "true" && value != "false") refuse_setting(setting, "true, false");
   return value == "true";
 }
@@ -73,7 +81,7 @@ bool to_bool(const Setting& setting) {
 std::string to_workers(const Setting& setting) {
   const bool is_number = !setting.value.empty() && setting.value.size() <= 4 &&
                          std::all_of(setting.value.begin(), setting.value.end(),
-                                     [](unsigned char letter) { return std::isdigit(letter); });
+                                     [](char letter) { return letter >= '0' && letter <= '9'; });
   if (!is_number || setting.value.find_first_not_of('0') == std::string::npos) {
     refuse_setting(setting, "a whole number from 1");
   }
@@ -81,7 +89,7 @@ std::string to_workers(const Setting& setting) {
 }
 
 std::string to_pin(const Setting& setting) {
-  const std::string value = changed(setting.value, std::tolower);
+  const std::string value = to_lower(setting.value);
   if (value == "auto") return "none";
   if (value != "linear" && value != "linearfromcore") {
     refuse_setting(setting, "auto, linear, linearfromcore");
@@ -90,19 +98,19 @@ std::string to_pin(const Setting& setting) {
 }
 
 AddressRule to_rule(const Setting& setting) {
-  const std::string value = changed(setting.value, std::tolower);
+  const std::string value = to_lower(setting.value);
   if (value != "library" && value != "paper") refuse_setting(setting, "library, paper");
   return value == "paper" ? AddressRule::paper : AddressRule::library;
 }
 
 void check_bridge(const Setting& setting) {
-  if (changed(setting.value, std::tolower) != "false") {
+  if (to_lower(setting.value) != "false") {
     refuse_setting(setting, "false, as this library has no bridge");
   }
 }
 
 void check_resilience(const Setting& setting) {
-  const std::string value = changed(setting.value, std::tolower);
+  const std::string value = to_lower(setting.value);
   if (value != "0" && value != "false") {
     refuse_setting(setting, "0, false, as this library has no resilience");
   }
@@ -128,7 +136,7 @@ Settings gather(std::span<const std::pair<std::string, std::string>> pairs,
     }
   };
   for (const auto& [given_key, value] : pairs) {
-    const std::string key = changed(given_key, std::toupper);
+    const std::string key = to_upper(given_key);
     if (!is_known(key)) {
       throw ConfigError(
           fmt::format("key {} is unknown (known: {})", given_key, fmt::join(kKeys, ", ")));

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace shoal::flow {
 
@@ -22,15 +23,23 @@ std::string quoted(std::string_view text) {
 
 }  // namespace
 
-Dag::Dag(const std::string& path, const std::string& flow) : file_(std::fopen(path.c_str(), "wb")) {
+Dag::Dag(std::string path, const std::string& flow)
+    : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {
   if (file_ == nullptr) {
-    throw Error(fmt::format("--flow-dag {}: this file cannot be created: {}", path,
+    throw Error(fmt::format("--flow-dag {}: this file cannot be created: {}", path_,
                             std::generic_category().message(errno)));
   }
   put(fmt::format("digraph \"{}\" {{\n  node [shape=box];\n", quoted(flow)));
 }
 
-Dag::~Dag() { put("}\n"); }
+void Dag::finish() {
+  put("}\n");
+  const bool is_whole = std::ferror(file_.get()) == 0;
+  if (std::fclose(file_.release()) != 0 || !is_whole) {
+    throw Error(fmt::format(
+        "--flow-dag {}: this file cannot be written, and is not whole: is there room?", path_));
+  }
+}
 
 void Dag::add(std::string_view name, std::span<const Request> requests, int rank) {
   const sync::Lock lock(mutex_);

@@ -20,13 +20,16 @@ namespace shoal::flow {
 class Dag {
  public:
   /// **Errors**: Error if the file cannot be made.
-  Dag(const std::string& path, const std::string& flow);
-  ~Dag();
+  Dag(std::string path, const std::string& flow);
+  /// A graph that was not finished stays as far as it is.
+  ~Dag() = default;
   Dag(const Dag&) = delete;
   Dag& operator=(const Dag&) = delete;
 
   /// Adds a task that runs on `rank`. `name` is that of its codelet.
   void add(std::string_view name, std::span<const Request> requests, int rank);
+  /// Ends the file. **Errors**: Error if it was not written as a whole.
+  void finish();
 
  private:
   struct Close {
@@ -44,6 +47,7 @@ class Dag {
   void add_transfer(const std::string& from, std::uint64_t to, const Handle& handle, int source,
                     int target);
 
+  const std::string path_;
   sync::Mutex mutex_;
   std::unique_ptr<std::FILE, Close> file_;
   std::unordered_map<std::uint64_t, Datum> data_ SHOAL_GUARDED_BY(mutex_);  // by id

@@ -35,6 +35,7 @@ Flow::~Flow() noexcept(false) {
   wait();
   if (sequence_ != &core_->main()) return;
   core_->reports().wait_until(0, "end");
+  if (core_->dag() != nullptr) core_->dag()->finish();
   if (core_->comparison() != nullptr) core_->comparison()->end();
   if (core_->pruned_end() != nullptr) core_->pruned_end()->end();
 }

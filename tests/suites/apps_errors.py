@@ -44,6 +44,8 @@ REFUSALS = {  # DATA is the folder tests/unit/data
     "bfs --graph DATA/diagonal.mtx --ranks 3": "diagonal.mtx: no vertex has an edge to another one",
     "insitu --out /nonexistent/x.csv --ranks 2": "/nonexistent/x.csv: cannot be written",
     "insitu --out /dev/full --ranks 3": "/dev/full: cannot be written",
+    "lu --n 48 --tile 24 --ranks 2 --flow-dag /dev/full":
+        "--flow-dag /dev/full: this file cannot be written, and is not whole",
     "nas_cg --class S --ranks 3": r"nas_cg runs on 1, 2, 4, 8, \.\.\. ranks, not on 3",
     "nas_cg --class X": "--class: X not in .S,W,A.",
     "hub_bfs --strategy nowhere --ranks 2": "'nowhere' is none of everywhere, neighbors, striped",
