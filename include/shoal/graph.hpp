@@ -69,6 +69,8 @@ std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept;
 
 /// Returns a line such as "gemm[(1, 2)] has fulfilled 1 of 3 dependencies".
 std::string progress_of(const std::string& task, const Entry& entry);
+/// Returns a text such as ": inputs 0, 3 are missing"; nothing for no slots.
+std::string missing_text(const std::vector<int>& slots);
 /// Returns the progress of the task with number `index` of set_dense(), whose key is not known.
 std::string progress_of(std::size_t index, int remaining);
 
@@ -876,7 +878,9 @@ class TaskGraph final : private term::Unsatisfied {
       });
     }
     graph::WaitingList list(name_);
-    for (const auto& [key, entry] : some) list.add(graph::progress_of(task_name(key), entry));
+    for (const auto& [key, entry] : some) {
+      list.add(graph::progress_of(task_name(key), entry) + missing_of(key));
+    }
     if (dense_ != nullptr) {
       dense_->for_each([&](std::size_t index, int remaining) {
         if (!list.full()) list.add(describe_dense(index, remaining));
@@ -906,7 +910,10 @@ class TaskGraph final : private term::Unsatisfied {
     const std::optional<K> key = dense_key_of(index);
     if (!key.has_value()) return graph::progress_of(index, remaining);
     const int indegree = indegree_(*key);
-    return graph::progress_of(task_name(*key), {indegree - remaining, indegree});
+    return graph::progress_of(task_name(*key), {indegree - remaining, indegree}) + missing_of(*key);
+  }
+  [[nodiscard]] std::string missing_of(const K& key) const {
+    return inputs_ != nullptr ? graph::missing_text(inputs_->missing(key)) : "";
   }
 
   // Without a function for it: most graphs with integer keys number them by themselves.

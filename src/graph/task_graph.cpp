@@ -1,6 +1,7 @@
 #include <shoal/graph.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <limits>
@@ -33,6 +34,12 @@ std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept {
 std::string progress_of(const std::string& task, const Entry& entry) {
   return fmt::format("{} has fulfilled {} of {} dependencies", task, entry.fulfilled,
                      entry.indegree);
+}
+
+std::string missing_text(const std::vector<int>& slots) {
+  if (slots.empty()) return "";
+  return fmt::format(": {} {} {} missing", slots.size() == 1 ? "input" : "inputs",
+                     fmt::join(slots, ", "), slots.size() == 1 ? "is" : "are");
 }
 
 std::string progress_of(std::size_t index, int remaining) {

@@ -154,6 +154,25 @@ TEST(GraphInputs, AReductionThatThrows_NamesTheTask) {
               HasSubstr("overflow"));
 }
 
+// One input of the first task has not come, and two of the second one; an optional one may lack.
+TEST(GraphInputs, TasksThatWait_AreReportedWithTheInputsThatTheyLack) {
+  const std::string error = error_of([](World& world) {
+    TaskGraph<int> tiles(world, "tiles");
+    tiles.set_indegree([](int) { return 4; })
+        .set_task([](int, long, const std::string&, std::optional<long>, double) {});
+    if (world.rank() == Rank(0)) {
+      tiles.send(7, 0, 1L);
+      tiles.send(7, 2, std::optional<long>(2));
+      tiles.send(7, 3, 3.0);
+      tiles.send(8, 1, std::string("one"));
+    }
+    world.wait();
+  });
+  EXPECT_THAT(error, HasSubstr("tiles[7] has fulfilled 3 of 4 dependencies: input 1 is missing"));
+  EXPECT_THAT(error,
+              HasSubstr("tiles[8] has fulfilled 1 of 4 dependencies: inputs 0, 3 are missing"));
+}
+
 TEST(GraphInputs, Numbers_AreConvertedWhereNothingIsLost) {
   run_seeds(60, 2, 2, [](World& world) {
     int ran = 0;

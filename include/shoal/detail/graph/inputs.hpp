@@ -174,6 +174,8 @@ class Inputs {
   virtual void run(const K& key) = 0;
   /// Runs the task, which may run again so often, each time with a copy of its inputs.
   virtual void run_in_attempts(const K& key, int retries) = 0;
+  /// Slots of a task that has not run to which each task gets a value, and no value has come.
+  [[nodiscard]] virtual std::vector<int> missing(const K& key) const = 0;
   [[nodiscard]] virtual int slot_count() const = 0;
   /// Returns the Slot<K, V> of this number if V is the given type, else nullptr.
   [[nodiscard]] virtual void* find(int slot, const std::type_info& type) const = 0;
@@ -222,6 +224,9 @@ class TypedInputs final : public Inputs<K> {
       call(key, copy, std::index_sequence_for<Ws...>());
     });
   }
+  [[nodiscard]] std::vector<int> missing(const K& key) const override {
+    return missing(key, std::index_sequence_for<Ws...>());
+  }
   [[nodiscard]] int slot_count() const override { return static_cast<int>(sizeof...(Ws)); }
   [[nodiscard]] void* find(int slot, const std::type_info& type) const override {
     const std::array<const std::type_info*, sizeof...(Ws)> types{&typeid(ValueOf<Ws>)...};
@@ -251,7 +256,7 @@ class TypedInputs final : public Inputs<K> {
     sync::Mutex mutex;
     FlatMap<K, Values> values SHOAL_GUARDED_BY(mutex);
   };
-  Shard& shard_of(std::uint64_t hash) { return shards_[hash % kShards]; }
+  [[nodiscard]] Shard& shard_of(std::uint64_t hash) const { return shards_[hash % kShards]; }
 
   template <std::size_t I>
   [[nodiscard]] const Slot<K, typename Input<I>::Value>& slot() const {
@@ -359,6 +364,23 @@ class TypedInputs final : public Inputs<K> {
   void call(const K& key, Values& values, std::index_sequence<I...> /*indices*/) {
     (check<I>(key, std::get<I>(values)), ...);
     function_(key, Input<I>::argument(std::get<I>(values))...);
+  }
+  template <std::size_t... I>
+  [[nodiscard]] std::vector<int> missing(const K& key, std::index_sequence<I...> /*all*/) const {
+    const std::uint64_t hash = KeyHash<K>{}(key);
+    Shard& shard = shard_of(hash);
+    const sync::Lock lock(shard.mutex);
+    Values* const values = shard.values.find(hash, key);
+    std::vector<int> slots;
+    const auto add_one = [&]<std::size_t J>(std::integral_constant<std::size_t, J> /*slot*/) {
+      if constexpr (Input<J>::is_counted) {
+        if (values == nullptr || !std::get<J>(*values).has_value()) {
+          slots.push_back(static_cast<int>(J));
+        }
+      }
+    };
+    (add_one(std::integral_constant<std::size_t, I>()), ...);
+    return slots;
   }
   template <std::size_t I, class Kept>
   void check(const K& key, const Kept& kept) const {
