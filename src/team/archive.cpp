@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string_view>
 
 namespace shoal {
 
@@ -161,7 +162,10 @@ void throw_size_mismatch(std::size_t written_bytes, std::size_t size_bytes) {
 }
 
 void save_sorted(CanonicalArchive& ar, std::vector<std::vector<std::byte>> elements) {
-  std::ranges::sort(elements);
+  // As text: gcc 12 warns of comparisons of vectors of bytes.
+  std::ranges::sort(elements, {}, [](const std::vector<std::byte>& element) {
+    return std::string_view(reinterpret_cast<const char*>(element.data()), element.size());
+  });
   ar.count(elements.size());
   for (const std::vector<std::byte>& element : elements) {
     ar.count(element.size());

@@ -71,7 +71,7 @@ std::vector<fs::path> plugin_folders() {
 
 std::string names_of(const std::vector<fs::path>& folders) {
   std::string names;
-  for (const fs::path& folder : folders) names += " " + folder.string();
+  for (const fs::path& folder : folders) names.append(" ").append(folder.string());
   return names;
 }
 
