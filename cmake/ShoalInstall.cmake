@@ -3,6 +3,10 @@
 
 include(CMakePackageConfigHelpers)
 
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME shoal) # all but plug-ins; a project has names of its own
+endif()
+
 get_property(shoal_install_targets GLOBAL PROPERTY SHOAL_INSTALL_TARGETS)
 set(shoal_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/shoal")
 
@@ -12,9 +16,10 @@ install(
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 get_property(shoal_install_plugins GLOBAL PROPERTY SHOAL_INSTALL_PLUGINS)
-if(shoal_install_plugins)
-  install(TARGETS ${shoal_install_plugins} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
+foreach(plugin IN LISTS shoal_install_plugins)
+  string(REPLACE shoal_mpi_ "" component ${plugin})
+  install(TARGETS ${plugin} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${component})
+endforeach()
 get_property(shoal_install_modules GLOBAL PROPERTY SHOAL_INSTALL_MODULES)
 if(shoal_install_modules)
   install(DIRECTORY ${shoal_install_modules}
@@ -31,6 +36,17 @@ install(FILES "${PROJECT_SOURCE_DIR}/src/python/edat.py"
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
               "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/apps/tutorial/"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
+
+# For Environment Modules and Lmod.
+set(folder "${CMAKE_INSTALL_DATADIR}/shoal/modulefiles/shoal")
+cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE full)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${full}" OUTPUT_VARIABLE up)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/modulefile.in" modulefile @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/modulefile" DESTINATION "${folder}"
+        RENAME ${PROJECT_VERSION})
+
 get_property(shoal_manual_pages GLOBAL PROPERTY SHOAL_MANUAL_PAGES)
 if(shoal_manual_pages)
   install(FILES ${shoal_manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
@@ -124,3 +140,33 @@ shoal_pkg_config(
   DESCRIPTION "Programs written for the EDAT library, on shoal"
   INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/shoal/edat"
   LIBS -lshoal_edat)
+
+# Packages by CPack: shoal, and one for each plug-in, which needs its MPI. Names of packages are
+# those of Debian.
+if(PROJECT_IS_TOP_LEVEL)
+  set(CPACK_PACKAGE_CONTACT "The shoal developers <shoal@localhost>" CACHE STRING
+                                                                    "Maintainer of packages")
+  set(CPACK_PACKAGE_VENDOR "The shoal developers")
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+  set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+  set(CPACK_COMPONENTS_ALL shoal)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_SHOAL_PACKAGE_NAME shoal)
+  set(CPACK_DEBIAN_SHOAL_PACKAGE_DEPENDS
+      "libboost-context-dev, libfmt-dev, libhwloc-dev, libxxhash-dev")
+  foreach(plugin IN LISTS shoal_install_plugins)
+    string(REPLACE shoal_mpi_ "" component ${plugin})
+    string(TOUPPER ${component} name)
+    list(APPEND CPACK_COMPONENTS_ALL ${component})
+    list(APPEND CPACK_DEBIAN_SHOAL_PACKAGE_SUGGESTS shoal-${component})
+    set(CPACK_DEBIAN_${name}_PACKAGE_DEPENDS "shoal (= ${PROJECT_VERSION})")
+    set(CPACK_COMPONENT_${name}_DESCRIPTION "Plug-in of shoal for MPI: ${component}")
+  endforeach()
+  string(REPLACE ";" ", " CPACK_DEBIAN_SHOAL_PACKAGE_SUGGESTS
+                 "${CPACK_DEBIAN_SHOAL_PACKAGE_SUGGESTS}")
+  include(CPack)
+endif()

@@ -63,7 +63,7 @@ find_program(SHOAL_HELP2MAN help2man)
 if(SHOAL_HELP2MAN AND SHOAL_INSTALL)
   set(trace $<TARGET_FILE:shoal-trace>)
   shoal_manual_page(shoal-trace "reads traces of shoal programs" ${trace} shoal-trace)
-  foreach(part IN ITEMS check summary convert diff report merge)
+  foreach(part IN ITEMS check summary why convert diff report merge)
     shoal_manual_page(shoal-trace-${part} "see shoal-trace(1)" "${trace} ${part}" shoal-trace)
   endforeach()
   shoal_manual_page(shoal-top "shows what the ranks of running shoal programs do"

@@ -1,10 +1,12 @@
 """shoal installed: a project in C++, one in C, tools, and pkg-config where all has moved to."""
 
 import os
+import pathlib
 import re
 import shlex
 import shutil
 import sys
+import unittest
 
 import suite
 
@@ -84,12 +86,53 @@ class Package(suite.Suite):
         documents = self.prefix / "share/doc/shoal"
         self.assertIn("BSD 3-Clause", (documents / "LICENSE").read_text())
         self.assertIn("# Getting started", (documents / "docs/getting_started.md").read_text())
+        self.assertIn("shoal::run", (documents / "examples/hello.cpp").read_text())
         if shutil.which("help2man"):
             manual = self.prefix / "share/man/man1"
             options = {"shoal-trace": "SUBCOMMAND", "shoal-trace-report": "\\-\\-output",
+                       "shoal-trace-why": "FILE",
                        "shoal-top": "\\-\\-interval", "shoal-explore": "\\-\\-seeds"}
             for page, text in options.items():
                 self.assertIn(text, (manual / f"{page}.1").read_text())
+
+    @unittest.skipUnless(shutil.which("tclsh"), "no tclsh")
+    def test_module_file_names_folders_that_exist(self):
+        file = self.prefix / "share/shoal/modulefiles/shoal" / self.version
+        self.assertTrue(file.read_text().startswith("#%Module"))
+        calls = self.scratch / "module.tcl"
+        calls.write_text("foreach name {module-whatis conflict} { proc $name args {} }\n"
+                         'foreach name {setenv prepend-path} { proc $name {a b} {puts "$a $b"} }\n'
+                         "set ModulesCurrentModulefile [lindex $argv 0]\n"
+                         "source $ModulesCurrentModulefile\n")
+        lines = self.run_here("tclsh", calls, file).splitlines()
+        folders = {name: pathlib.Path(path) for name, path in (line.split(" ") for line in lines)}
+        self.assertEqual(folders["SHOAL_ROOT"], self.prefix)
+        self.assertTrue((folders["PATH"] / "shoal-trace").is_file())
+        self.assertTrue((folders["PKG_CONFIG_PATH"] / "shoal.pc").is_file())
+        self.assertTrue((folders["PYTHONPATH"] / "edat.py").is_file())
+        self.assertEqual(folders["CMAKE_PREFIX_PATH"], self.prefix)
+
+    @unittest.skipUnless(shutil.which("dpkg-shlibdeps"), "no dpkg-dev")
+    def test_packages_have_plugins_of_their_own(self):
+        folder, build = self.scratch / "packages", suite.build()
+        self.run_here(pathlib.Path(self.cmake).with_name("cpack"), "-G", "DEB", "-B", folder,
+                      "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip",
+                      "--config", build.folder / "CPackConfig.cmake")
+        packages = {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
+        self.assertEqual(set(packages), {"shoal", *(f"shoal-{mpi}" for mpi in build.mpis)})
+        for name, package in packages.items():
+            needs = self.run_here("dpkg-deb", "--field", package, "Depends")
+            files = self.run_here("dpkg-deb", "--contents", package)
+            _, _, mpi = name.partition("-")
+            if mpi:
+                self.assertRegex(needs, f"lib{mpi}\\S+")
+                self.assertIn(f"shoal (= {self.version})", needs)
+                self.assertRegex(files, f"/usr/lib\\S*/libshoal_mpi_{mpi}.so\n$")
+            else:
+                self.assertIn("libboost-context-dev", needs)
+                self.assertNotRegex(needs, "mpi")
+                self.assertIn("/usr/bin/shoal-trace\n", files)
+                self.assertNotIn("libshoal_mpi", files)
 
     def test_programs_in_c_and_fortran(self):
         project = self.scratch / "build_c"
