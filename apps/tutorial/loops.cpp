@@ -13,8 +13,29 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
+
+namespace {
+
+// [recursion]
+// Both parts at the same time; short ones without tasks.
+void quicksort(std::span<int> values) {
+  if (values.size() < 1000) {
+    std::sort(values.begin(), values.end());
+    return;
+  }
+  const int pivot = values[values.size() / 2];
+  const auto middle = std::ranges::partition(values, [&](int v) { return v < pivot; }).begin();
+  const auto end = std::partition(middle, values.end(), [&](int v) { return v == pivot; });
+  const std::span less(values.begin(), middle);
+  const std::span more(end, values.end());
+  shoal::parallel_invoke([&] { quicksort(less); }, [&] { quicksort(more); });
+}
+// [/recursion]
+
+}  // namespace
 
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World&) {
@@ -39,9 +60,11 @@ int main(int argc, char** argv) {
     // [/for]
 
     // [reduce]
+    // [dot]
     // The same result for any number of workers, bit by bit.
     const double dot =
         shoal::parallel_reduce(0, n, 0.0, [&](std::size_t i) { return x[i] * y[i]; });
+    // [/dot]
     const double largest = shoal::parallel_reduce(
         x, 0.0, [](double value) { return value; },
         [](double a, double b) { return std::max(a, b); });
@@ -114,10 +137,17 @@ int main(int argc, char** argv) {
     graph.run();
     // [/graph]
 
+    std::vector<int> numbers(50'000);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = static_cast<int>(i * 7919 % 50'021);
+    }
+    quicksort(numbers);
+
     const bool good = low == 0 && high == largest && std::abs(dot - 2.1e7) < 1e6 &&
                       sums.back() == 1000 && std::is_sorted(x.begin(), x.end()) &&
-                      total == 100'000 && nodes == 999 && text.ends_with("99\ndone\n") &&
-                      steps == 10 && grid[2 * 200 + 3] == 6;
+                      std::is_sorted(numbers.begin(), numbers.end()) && total == 100'000 &&
+                      nodes == 999 && text.ends_with("99\ndone\n") && steps == 10 &&
+                      grid[2 * 200 + 3] == 6;
     return good ? 0 : 1;
   });
 }
