@@ -15,6 +15,21 @@ void greet(shoal::World& world, const std::string& name, std::span<const double>
               name.c_str());
 }
 
+// A type of the program lists its members once, for both directions.
+struct Reading {
+  std::string place;
+  std::vector<double> values;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(place, values);
+  }
+};
+
+void print(const Reading& reading) {
+  std::printf("%zu values from %s.\n", reading.values.size(), reading.place.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -23,6 +38,8 @@ int main(int argc, char** argv) {
     const std::vector<double> numbers = {1, 2, 3};
     world.send(shoal::Rank(next), shoal::am<greet>, "rank " + std::to_string(world.rank()),
                numbers);
+
+    world.send(shoal::Rank(next), shoal::am<print>, Reading{"the roof", {20.5, 21}});
 
     // [closure]
     // A handler with captures is made on all ranks, in the same order. Handlers run one at a time.
