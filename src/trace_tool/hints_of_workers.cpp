@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace shoal::trace_tool {
 
@@ -63,6 +64,12 @@ std::int64_t creation(const Advice& advice) {
   return *middle <= kOverheadNs ? *middle : 0;
 }
 
+/// Transfers of flows, by the names that FlowTask::write_family() gives them: a program decides
+/// about their data only.
+bool is_transfer(std::string_view name) {
+  return name.starts_with("sending ") || name.starts_with("receiving ");
+}
+
 void short_tasks(Advice& advice) {
   const Gaps between = gaps(advice);
   if (between.median <= 0) return;
@@ -74,13 +81,14 @@ void short_tasks(Advice& advice) {
     const double cost =
         std::max(lost, static_cast<double>(overhead) * static_cast<double>(name.count));
     if (name.median >= kTimes * overhead || !is_much_overhead(advice, cost)) continue;
+    const std::string remedy =
+        is_transfer(name.name)
+            ? "use fewer and larger data"
+            : "let a task do more, at least " + time_text(static_cast<double>(kTimes * overhead));
     advice.add({"short-tasks", cost / advice.worker_time(), name.name, -1},
-               fmt::format(
-                   "{} tasks '{}' take {} each (median), and their overhead is {} each: let a task "
-                   "do more, at least {}",
-                   name.count, name.name, time_text(static_cast<double>(name.median)),
-                   time_text(static_cast<double>(overhead)),
-                   time_text(static_cast<double>(kTimes * overhead))));
+               fmt::format("{} tasks '{}' take {} each (median), and their overhead is {} each: {}",
+                           name.count, name.name, time_text(static_cast<double>(name.median)),
+                           time_text(static_cast<double>(overhead)), remedy));
   }
 }
 

@@ -177,6 +177,16 @@ TEST_F(TraceTool, ShortTasks_AreNamedLongOnesAreNot) {
   }
 }
 
+// No program can let a transfer of a flow do more.
+TEST_F(TraceTool, ShortTransfers_AreAdvisedToCarryMore) {
+  TraceWorld world(2);
+  world.overhead_ns = 300;
+  for (int i = 0; i < 2000; ++i) world.add("sending halo", i % 2, 1'000);
+  const Analysed run(record(std::move(world)));
+  EXPECT_THAT(run.hint("short-tasks"), HasSubstr("2000 tasks 'sending halo' take 1 us each"));
+  EXPECT_THAT(run.hint("short-tasks"), HasSubstr(": use fewer and larger data"));
+}
+
 // A turn of the scheduler for another program makes a task long, and is no work.
 TEST_F(TraceTool, ShortTasks_AreNamedWhereOtherProgramsHadTurns) {
   TraceWorld world(2);
