@@ -40,13 +40,12 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
     }
     scope_.add(*this);
   }
-  /// It ends. Tasks that have not run are an error, and dropped.
+  /// It ends. Tasks that have not run are an error, and dropped first: an error waits until the
+  /// section has nothing left, and each task of an inner executor has a Hold of it.
   void end() {
+    drop(false);
     scope_.remove(*this);
-    Entries dropped;
-    const sync::Lock lock(*tree_);
-    executor_ = nullptr;
-    dropped.swap(entries_);
+    drop(true);
   }
 
   void add(std::unique_ptr<ExecutorTask> task) {
@@ -120,10 +119,22 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
   }
 
  private:
+  void drop(bool for_good) {
+    Entries dropped;
+    const sync::Lock lock(*tree_);
+    if (for_good) executor_ = nullptr;
+    dropped.swap(entries_);
+    dropped_count_ += dropped.size();
+  }
   // Each entry has a task of the scheduler, so none is left when the section is at rest.
-  [[nodiscard]] std::uint64_t unsatisfied_count() const override { return size(); }
+  [[nodiscard]] std::uint64_t unsatisfied_count() const override {
+    const sync::Lock lock(*tree_);
+    return entries_.size() + dropped_count_;
+  }
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override {
-    return {fmt::format("{}: {} of its tasks have not begun", title(), size())};
+    const std::uint64_t count = unsatisfied_count();
+    if (count == 0) return {};
+    return {fmt::format("{}: {} of its tasks have not begun", title(), count)};
   }
   void at_rest() override { in_use_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
@@ -192,6 +203,7 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
   // under the lock:
   const Executor* executor_ = nullptr;
   Entries entries_;
+  std::uint64_t dropped_count_ = 0;  // as it ends
   std::uint64_t last_number_ = 0;
   bool is_listed_ = false;   // it is an entry of its parent
   bool has_asked_ = false;   // other ranks know that there are no tasks here

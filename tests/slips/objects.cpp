@@ -336,6 +336,20 @@ void executor_wait_forgotten(World& world) {
   }
 }
 
+void inner_executor_wait_forgotten(World& world) {
+  shoal::Executor outer(world);
+  Team team(world, {Rank(0), Rank(1)}, "inner");
+  {
+    shoal::Executor inner(team, outer);
+    if (world.rank() == 1) {
+      for (int i = 0; i < 20; ++i) {
+        inner.submit([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
+      }
+    }
+  }
+  outer.wait();
+}
+
 void used_by_no_member(World& world) {
   Team first(world, {Rank(0)}, "first");
   first.barrier();
@@ -518,6 +532,7 @@ int main(int argc, char** argv) {
                    {"members_in_another_order", members_in_another_order},
                    {"one_member_too_many", one_member_too_many},
                    {"executor_wait_forgotten", executor_wait_forgotten},
+                   {"inner_executor_wait_forgotten", inner_executor_wait_forgotten},
                    {"used_by_no_member", used_by_no_member},
                    {"sent_by_no_member", sent_by_no_member},
                    {"object_of_no_member", object_of_no_member},

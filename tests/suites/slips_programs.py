@@ -481,6 +481,9 @@ OBJECTS = {
     "executor_wait_forgotten": FORGOTTEN + [
         "rank 1: the main function failed: an executor of the world ended before its work was done "
         "(", "an executor of the world: ", " of its tasks have not begun"],
+    "inner_executor_wait_forgotten": [
+        "rank 1: the main function failed: an executor of team 'inner' ended before its work was "
+        "done (", "call wait() of team 'inner' before it goes out of scope"],
     "used_by_no_member": NO_MEMBER + [
         "rank 1: the main function failed: team 'first' is used in a collective operation "],
     "sent_by_no_member": NO_MEMBER + [
