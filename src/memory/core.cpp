@@ -64,11 +64,10 @@ Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::sourc
     : scope_(scope),
       rank_(scope.rank().value()),
       size_(scope.size()),
+      write_size_(size_),
       heap_bytes_(options.heap_bytes) {
   remote_ = std::make_unique<Remote>(*this, options, place);
   id_ = remote_->id();
-  std::uint32_t unset = 0;
-  write_id_.compare_exchange_strong(unset, id_, std::memory_order_relaxed);
   heap_ = remote_->heap().data();
   if (!remote_->checks()) {
     // release pairs with the acquire in direct()
@@ -78,7 +77,13 @@ Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::sourc
 
 Core::~Core() = default;
 
-std::byte* Core::reach(const Range& range, Access access) { return remote_->reach(range, access); }
+std::byte* Core::reach(const Range& range, Access access) {
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]] {
+    if (writes(access)) attempt->refuse(fmt::format("memory '{}': {}", name(), to_text(access)));
+    if (range.rank != rank_) attempt->refuse("get() of memory of another rank");
+  }
+  return remote_->reach(range, access);
+}
 void Core::get(const Range& from, std::byte* to, Pending& pending) {
   sched::refuse_in_attempt("get() of memory of another rank");
   remote_->get(from, to, pending);
@@ -127,13 +132,6 @@ bool Core::checks() const { return remote_->checks(); }
 
 void Core::refuse_in_handler(const char* call) const {
   sched::refuse_in_handler(fmt::format("memory '{}': {}", name(), call));
-}
-
-void Core::check_access(std::uint32_t memory, Access access) const {
-  if (memory != id_) refuse_pointer(memory, to_text(access));
-  if (sched::Attempt* const attempt = sched::current_attempt(); attempt != nullptr) {
-    attempt->refuse(fmt::format("memory '{}': {}", name(), to_text(access)));
-  }
 }
 
 void Core::refuse_pointer(std::uint32_t memory, const char* what) const {

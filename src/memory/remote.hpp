@@ -249,9 +249,7 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] std::string title() const override;
   void close_handlers() override;
   bool run_ended() override;
-  void attempts_begin() override {
-    core_.write_id_.store(Core::kNoMemory, std::memory_order_relaxed);
-  }
+  void attempts_begin() override { core_.write_size_.store(0, std::memory_order_relaxed); }
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
 

@@ -162,7 +162,8 @@ std::byte* Remote::reach(const Range& range, Access access) {
     return place(range.offset);
   }
   if (checks_ || !may_be_near(range.rank) || connect(range.rank) == Way::messages) return nullptr;
-  return core_.direct(range.rank, range.offset, range.extent_bytes(), access);
+  if (sync::watches_strands() && goes_apart(access)) return nullptr;
+  return core_.known(range.rank, range.offset, range.extent_bytes(), core_.size_);
 }
 
 }  // namespace shoal::memory

@@ -158,7 +158,14 @@ class Core {
   [[nodiscard]] std::byte* direct(int rank, std::uint64_t offset, std::size_t size_bytes,
                                   Access access) const {
     if (sync::watches_strands() && goes_apart(access) && rank != rank_) return nullptr;
-    if (static_cast<unsigned>(rank) < static_cast<unsigned>(size_)) [[likely]] {
+    // relaxed: a task that runs in attempts comes after the change
+    return known(rank, offset, size_bytes,
+                 writes(access) ? write_size_.load(std::memory_order_relaxed) : size_);
+  }
+  /// Returns the address of a range that was found before on a rank below `size`, else nullptr.
+  [[nodiscard]] std::byte* known(int rank, std::uint64_t offset, std::size_t size_bytes,
+                                 int size) const {
+    if (static_cast<unsigned>(rank) < static_cast<unsigned>(size)) [[likely]] {
       // acquire pairs with the release in Remote::connect()
       std::byte* const base =
           bases_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
@@ -173,10 +180,8 @@ class Core {
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   /// Throws CheckError for a pointer of another memory, or null.
   void check_pointer(std::uint32_t memory, Access access) const {
-    // relaxed: a task that runs in attempts comes after the change
-    const std::uint32_t id = writes(access) ? write_id_.load(std::memory_order_relaxed) : id_;
-    if (memory != id) [[unlikely]]
-      check_access(memory, access);
+    if (memory != id_) [[unlikely]]
+      refuse_pointer(memory, to_text(access));
   }
   void check_pointer(std::uint32_t memory, const char* what) const {
     if (memory != id_) [[unlikely]]
@@ -237,12 +242,9 @@ class Core {
  private:
   friend class Remote;
   friend class CoresHere;
-  static constexpr std::uint32_t kNoMemory = ~std::uint32_t{0};
   // All sizes are filled in.
   Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
-  /// Refuses a pointer of another memory, and a write in an attempt of a task.
-  void check_access(std::uint32_t memory, Access access) const;
   /// One comparison where the size is a small constant.
   [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
     if (size_bytes <= kHeapBytesMin) return offset <= heap_bytes_ - size_bytes;
@@ -253,10 +255,10 @@ class Core {
   TeamCore& scope_;
   const int rank_;
   const int size_;
+  std::atomic<int> write_size_;  // size_; 0 once tasks run in attempts: writes look for one
   const std::uint64_t heap_bytes_;
   std::uint32_t id_ = 0;
-  std::atomic<std::uint32_t> write_id_{0};  // id_; kNoMemory once tasks run in attempts
-  std::byte* heap_ = nullptr;               // the own one
+  std::byte* heap_ = nullptr;  // the own one
   // By rank: its heap in this address space; nullptr: unknown, out of reach, or ended. The owner of
   // a heap takes its address away as it ends: see src/memory/reach.hpp.
   std::atomic<std::byte*>* bases_ = nullptr;
