@@ -83,7 +83,8 @@ class RankWriter {
     }
     std::vector<std::string> runs;
     if (!worker.task.empty()) {
-      runs.push_back(worker.task == "the main function"
+      runs.push_back(!worker.attempt.empty() ? worker.attempt
+                     : worker.task == "the main function"
                          ? worker.task
                          : fmt::format("the task '{}'", worker.task));
     }

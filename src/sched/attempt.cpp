@@ -23,14 +23,16 @@ std::exception_ptr Attempt::run(FunctionRef<void()> body) {
   {
     HandlerMark mark(false);
     mark.set_scope(*task_.scope);
-    mark.show(name_);
-    current_worker()->activity.attempt = this;
+    WorkerActivity& activity = current_worker()->activity;
+    activity.attempt = this;
+    activity.running_attempt.show(&name_);
     try {
       body();
     } catch (...) {
       error = caught_exception();
     }
-    current_worker()->activity.attempt = nullptr;
+    activity.running_attempt.hide();
+    activity.attempt = nullptr;
   }
   return refused_ != nullptr ? refused_ : error;
 }

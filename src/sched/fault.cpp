@@ -15,13 +15,13 @@ namespace {
 
 /// Kind of the code that a worker runs.
 std::string_view kind_of(const Worker& worker, const Task* task) {
-  if (worker.activity.handler_depth > 0) return "a handler";
+  if (worker.activity.handler_depth > 0 && worker.activity.attempt == nullptr) return "a handler";
   return task != nullptr ? "a task" : "shoal itself";
 }
 
 /// Name of the faulting code, or "". Allocates nothing, since the fault may be inside malloc().
 std::string_view plain_name_of(const Worker& worker, const Task* task) {
-  if (worker.activity.handler_depth == 0)
+  if (worker.activity.handler_depth == 0 || worker.activity.attempt != nullptr)
     return task != nullptr ? task->plain_name() : std::string_view();
   const std::string* const handler = worker.activity.running_handler.shown();
   return handler != nullptr ? std::string_view(*handler) : std::string_view();

@@ -29,7 +29,7 @@ HeldThread::HeldThread(TaskScope& scope, const char* name) : scope_(scope), name
 HeldThread::~HeldThread() { t_held_thread = nullptr; }
 
 std::string current_activity() {
-  if (in_handler()) {
+  if (in_handler() && current_worker()->activity.attempt == nullptr) {
     const std::string* const name = current_worker()->activity.running_handler.shown();
     return name == nullptr ? "a handler" : *name;
   }

@@ -34,6 +34,7 @@ class WorkerActivity {
   std::atomic<std::uint64_t> begun_uncounted{0};  // handlers of control messages, polls
   sync::Inspectable<const Task> running_task;
   sync::Inspectable<const std::string> running_handler;
+  sync::Inspectable<const std::string> running_attempt;
 
   // --- The owner.
 
@@ -66,10 +67,11 @@ class WorkerActivity {
     return answered_.load(std::memory_order_acquire) == number;
   }
   [[nodiscard]] bool slept() const { return slept_.load(std::memory_order_relaxed); }
-  /// Names of the running task and handler.
+  /// Names of the running task, attempt and handler.
   void add_running(WorkerState& state) {
     running_task.visit([&](const Task& task) { state.task = name_of(task); });
     running_handler.visit([&](const std::string& name) { state.handler = name; });
+    running_attempt.visit([&](const std::string& name) { state.attempt = name; });
   }
 
  private:

@@ -35,6 +35,7 @@ struct WorkerState {
   bool answered = false;    // it came by and described itself; else `parked` is empty
   std::string task;         // what it runs right now, or ""
   std::string handler;      // the same, of a handler
+  std::string attempt;      // the same, of an attempt of the task: "attempt 2 of 4 of 'x'"
   std::uint64_t begun = 0;  // tasks, parts of tasks and handlers, so far
   bool throttled = false;   // so many senders stand still that it begins no further task
   QueueLengths queues;

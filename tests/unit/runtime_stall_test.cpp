@@ -16,6 +16,7 @@
 #include <functional>
 #include <ostream>
 #include <regex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -120,6 +121,30 @@ TEST(Stall, HandlerThatBlocksOutsideShoal_IsNamedOnSignal) {
               ContainsRegex("worker 0: runs the handler 'write log' for .* and has not returned "
                             "from it"));
   EXPECT_THAT(said, HasSubstr("to rank 1: 1 message, the last 'write log'; "));
+}
+
+TEST(Stall, AttemptThatBlocksOutsideShoal_IsNamedWithItsNumber) {
+  Gate gate;
+  std::atomic<int> attempts{0};
+  const std::string said = report_of(
+      {2, 1},
+      [&](World& world) {
+        if (world.rank() == 1) {
+          world.spawn(
+              [&] {
+                if (++attempts == 1) throw std::runtime_error("not yet");
+                gate.pass();
+              },
+              {.name = "solve", .retries = 3});
+        } else {
+          gate.await_visitor();
+          raise(SIGUSR1);
+        }
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("worker 0: runs attempt 2 of 4 of 'solve' for .* and has not "
+                                  "returned from it"));
 }
 
 TEST(Stall, HandlerThatBlocksOutsideShoal_IsReportedWithoutBeingAsked) {
