@@ -494,8 +494,8 @@ std::string attempts_text(const Model& model) {
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (std::size_t i = 0; i < std::min(most.size(), kNamesMax); ++i) {
-    text += fmt::format("{}{} of {}", i == 0 ? "failed attempts: " : ", ", most[i].second,
-                        quoted(most[i].first));
+    const auto& [name, count] = most[i];
+    text += fmt::format("{}{} of {}", i == 0 ? "failed attempts: " : ", ", count, quoted(name));
   }
   if (most.size() > kNamesMax) {
     text += fmt::format(", and those of {} more names", most.size() - kNamesMax);

@@ -76,6 +76,14 @@ class Simulated(Runs):
 
 class Paused(Runs):
 
+    def test_failed_attempts(self):
+        """Attempts of a task that fail are intervals of their own, and counted by its name."""
+        path = self.file("retries.trace")
+        self.call([self.program("tutorial_retries"), "--sim", "--ranks", 2, "--trace", path])
+        self.assertIn("failed attempts: 2 of read\n", self.summary(path))
+        self.assertEqual(self.events(path).count("a failed attempt"), 2)
+        self.tool("check", path)
+
     def test_killed(self):
         """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be
         read."""
