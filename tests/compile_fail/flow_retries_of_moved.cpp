@@ -1,5 +1,5 @@
 // expect: shoal: each attempt of a task with retries begins with a copy of its function
-// lines: <= 16
+// lines: <= 20
 #include <shoal/shoal.hpp>
 
 #include <memory>
