@@ -71,8 +71,8 @@ def _run(options):
     is_simulated = options.sim or any(word.startswith("--sim") for word in options.arguments)
     if options.sim:
         environment["SHOAL_SIM"] = "on"
-    if is_simulated:
-        environment["PYTHONHASHSEED"] = environment.get("PYTHONHASHSEED", "0")
+    if is_simulated and environment.get("PYTHONHASHSEED", "random") in ("", "random"):
+        environment["PYTHONHASHSEED"] = "0"
     if options.seed is not None:
         environment["SHOAL_SIM_SEED"] = str(options.seed)
     launcher = options.launcher

@@ -153,7 +153,8 @@ class Module(Programs):
         self.assertEqual(result.output.strip(), "False")
 
     def test_info(self):
-        self.tells("ranks", self.run_module("info"))
+        self.tells("1 rank, ", self.run_module("info"))
+        self.tells("3 ranks, ", self.run_module("info", "--", "--ranks", 3))
         self.assertEqual(self.run_module("version").output.strip(),
                          suite.build().variables["PROJECT_VERSION"])
 
