@@ -82,6 +82,15 @@ class Simulated(Programs):
             hashes.add(first)
         self.assertGreater(len(hashes), 1)
 
+    def test_explored(self):
+        explore = suite.build().source / "tools/shoal-explore"
+        for name in PROGRAMS:
+            program = suite.build().source / "tests/python" / f"{name}.py"
+            result = self.run_command(
+                [self.python, explore, "--seeds", 12, "--", self.python, program, "--ranks", 3,
+                 "--workers", 2], environment=self.environment | {"PYTHONHASHSEED": "0"})
+            self.assertIn("12 seeds, no failure", result.output)
+
     def test_sets_may_differ_without_a_hash_seed(self):
         result = self.run_python("tasks", "--sim")
         self.assertRegex(result.errors, "RuntimeWarning: a simulation repeats only in part")
