@@ -129,26 +129,30 @@ def _word_of(value):
     return str(value)
 
 
+# Of launchers of MPI, which decide on the number of ranks.
+_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PMIX_RANK",
+             "SLURM_STEP_NUM_TASKS")
+
+
 class _Variables:
-    """SHOAL_ variables of the options that the call gives: the command line wins over them."""
+    """SHOAL_ variables of the options that the call gives. They are defaults of the program: the
+    environment wins over them, and the command line over both."""
 
     def __init__(self, options):
         self.options = {}
         for name, value in options.items():
             if value is None or value is False:
                 continue
-            self.options[f"SHOAL_{name.upper()}"] = _word_of(value)
+            variable = f"SHOAL_{name.upper()}"
+            if variable not in os.environ:
+                self.options[variable] = _word_of(value)
 
     def __enter__(self):
-        self.before = {name: os.environ.get(name) for name in self.options}
         os.environ.update(self.options)
 
     def __exit__(self, *error):
-        for name, value in self.before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in self.options:
+            os.environ.pop(name, None)
 
 
 def _option_of(words, name):
@@ -200,12 +204,13 @@ def run(main, *, ranks=None, workers=None, args=None, **options):
     Parameters:
         main: function of a World, called once on each rank. When it returns, the rank waits until
             all tasks and messages have ended.
-        ranks: number of ranks in this process; 1 if nothing else says. Under mpirun the processes
-            are the ranks.
+        ranks: number of ranks in this process; default 1. Ignored under mpirun: the processes are
+            the ranks there.
         workers: threads of each rank that run tasks; by default the processors are shared out.
-        args: words of the command line, by default those of the process. They win over the other
-            parameters; `--help` lists the options, and world.args has the others.
+        args: words of the command line, by default those of the process; `--help` lists the
+            options, and world.args has the others.
         options: further options, as on the command line with _ for -: sim=True, sim_seed=7.
+            Options of the command line and SHOAL_ variables win over these parameters.
 
     Returns the value of main on rank 0; None in processes of an MPI launch without rank 0.
 
@@ -222,6 +227,8 @@ def run(main, *, ranks=None, workers=None, args=None, **options):
     if args is None:
         args = [] if _is_interactive() else sys.argv[1:]
     words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
+    if any(name in os.environ for name in _LAUNCHED):
+        ranks = None
     what = _Main(main)
     sys.stdout.flush()
     with _Variables({"ranks": ranks, "workers": workers, **options}), _Interrupts():

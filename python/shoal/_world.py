@@ -2,6 +2,7 @@
 
 import contextvars
 import copy
+import sys
 
 from . import _core, _errors, _wire
 from ._run import _name_of
@@ -184,9 +185,29 @@ def add_done_callback(future, callback):
     future._on_done(_function_of(callback, "add_done_callback()"), future)
 
 
+def _wake(waiter):
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def _wake_in(place):
+    loop, waiter = place
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(_wake, waiter)
+
+
 def _await(future):
+    """In a coroutine of a task the future parks the task; in a loop of asyncio it suspends the
+    coroutine."""
     if not future.done():
-        yield future
+        asyncio = sys.modules.get("asyncio")
+        loop = asyncio and asyncio._get_running_loop()  # that of the thread, or None
+        if loop is None:
+            yield future
+        else:
+            waiter = loop.create_future()
+            future._on_done(_wake_in, (loop, waiter))
+            yield from waiter
     return future.result()
 
 

@@ -1,5 +1,6 @@
 """Runtime and Executor: programs with threads of their own."""
 
+import asyncio
 import concurrent.futures
 import threading
 
@@ -45,6 +46,21 @@ def check_threads(runtime):
     assert results == [285] * 8, results
 
 
+async def awaits(runtime):
+    """Futures of shoal in a loop of asyncio."""
+    first, second = await asyncio.gather(*(wrap(runtime.submit(total, 10)) for _ in range(2)))
+    try:
+        await runtime.submit(raises)
+        raise AssertionError("no exception")
+    except LookupError:
+        pass
+    return first + second + await runtime.submit(abs, -1)
+
+
+async def wrap(future):
+    return await future
+
+
 def main(world):
     graph = shoal.TaskGraph(lambda key: None)
     graph.fulfill(world.rank)
@@ -56,6 +72,7 @@ if __name__ == "__main__":
         check_threads(runtime)
         assert runtime.run(main) == 1
         assert runtime.submit(square, 5).result() == 25
+        assert asyncio.run(awaits(runtime)) == 571
         refuses(shoal.CheckError, "there is no rank 2", runtime.submit_to, 2, total)
         assert runtime.is_running
     refuses(shoal.CheckError, "was stopped", runtime.submit, total, 1)

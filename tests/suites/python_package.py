@@ -53,9 +53,21 @@ class Package(suite.Suite):
         self.assertIn("usage", self.runs("shoal-explore", "--help").lower())
         self.assertIn("shoal-top", self.runs("shoal-top", "--help"))
 
-    def test_needs_no_numpy(self):
-        self.assertNotIn("numpy", self.runs("pip", "list"))
-        self.runs("python", "-c", "import shoal")
+    def test_with_other_packages(self):
+        """numpy's arrays, lambdas by cloudpickle, and types by mypy."""
+        self.runs("pip", "install", "--disable-pip-version-check", "numpy==2.4.6",
+                  "cloudpickle==3.1.3", "mypy==2.4.1")
+        tests = suite.build().source / "tests/python"
+        for options in ((), ("--sim",), ("--workers", 4)):
+            said = self.runs("python", tests / "numpy_arrays.py", "--ranks", 3, *options)
+            self.assertIn("good", said)
+        for mpi in suite.build().mpis:
+            result = self.run_command([*suite.build().launchers[mpi], 2, self.venv / "bin/python",
+                                       tests / "numpy_arrays.py"])
+            self.assertEqual(result.output.strip(), "good")
+        self.assertIn("no issues found", self.runs(
+            "python", "-m", "mypy", "--strict", "--cache-dir", self.scratch / "mypy",
+            tests / "typed.py"))
 
 
 if __name__ == "__main__":

@@ -49,10 +49,6 @@ class Embedded(Programs):
     def test_runtimes(self):
         self.tells("good", self.run_python("runtimes"))
 
-    def test_example(self):
-        result = self.run_command([self.python, suite.build().source / "python/examples/squares.py"],
-                                  environment=self.environment)
-        self.assertEqual(result.output.strip(), "total 285")
 
     def test_tasks_leave_nothing_behind(self):
         self.tells("good", self.run_python("leaks", "100000", "--workers", 2))
@@ -121,6 +117,27 @@ class Launched(Programs):
         result = self.run_module("run", "-n", 2, "--workers", 1,
                                  suite.build().source / "tests/python/calls.py")
         self.assertEqual(result.output.strip(), "good 2")
+
+
+class Examples(Programs):
+    """Those of the guide, in all modes."""
+
+    PRINTS = {"squares": "total 285", "word_count": "the 4, dog 2, fox 2",
+              "sweep": "total 70, failed [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]"}
+
+    @suite.cases(list(PRINTS))
+    def test(self, name):
+        program = suite.build().source / "python/examples" / f"{name}.py"
+        commands = [[self.python, program], [self.python, program, "--ranks", 5],
+                    [self.python, "-m", "shoal", "run", "-n", 3, "--sim", program]]
+        for mpi in suite.build().mpis:
+            commands.append([*suite.build().launchers[mpi], 3, self.python, program])
+        for command in commands:
+            with self.subTest(command=command):
+                result = self.run_command(command, environment=self.environment)
+                self.assertEqual(result.output.strip(), self.PRINTS[name])
+                if "--sim" in command:
+                    self.assertIn("simulated 3 ranks", result.errors)
 
 
 class Failures(Programs):

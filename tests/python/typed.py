@@ -1,0 +1,41 @@
+"""What type checkers know of the package (mypy --strict)."""
+
+import shoal
+from typing import assert_type
+
+@shoal.task
+def square(x: int) -> int:
+    return x * x
+
+@shoal.task(retries=2)
+def text(x: int) -> str:
+    return str(x)
+
+@shoal.task
+async def both(x: int) -> int:
+    return await square(x)
+
+class Bank(shoal.Object):
+    def deposit(self, x: int) -> int:
+        return x
+
+def main(world: shoal.World) -> int:
+    assert_type(square(3), shoal.Future[int])
+    assert_type(square.on(1)(2).result(), int)
+    assert_type(both(1).result(), int)
+    assert_type(world.submit(len, "x").result(), int)
+    assert_type(world.call(0, str, 3).result(), str)
+    assert_type(shoal.gather([square(1)]), list[int])
+    assert_type(world.allgather(1.5), list[float])
+    assert_type(text.map([1]), list[shoal.Future[str]])
+    graph: shoal.TaskGraph[tuple[int, int]] = shoal.TaskGraph(lambda key: None, 2, rank=lambda key: key[0])
+    graph.fulfill((1, 2))
+    shoal.Events().fire(shoal.ALL, "x", 3)
+    ga = shoal.GlobalArray(3)
+    ga[0:2] = [1.0, 2.0]
+    ga[1] += 2
+    with shoal.Mutex("m"), shoal.Semaphore(1):
+        pass
+    return world.rank
+
+assert_type(shoal.run(main, ranks=2, sim=True), int | None)
