@@ -28,7 +28,8 @@ def main(world: shoal.World) -> int:
     assert_type(shoal.gather([square(1)]), list[int])
     assert_type(world.allgather(1.5), list[float])
     assert_type(text.map([1]), list[shoal.Future[str]])
-    graph: shoal.TaskGraph[tuple[int, int]] = shoal.TaskGraph(lambda key: None, 2, rank=lambda key: key[0])
+    graph: shoal.TaskGraph[tuple[int, int]] = shoal.TaskGraph(lambda key: None, 2,
+                                                              rank=lambda key: key[0])
     graph.fulfill((1, 2))
     shoal.Events().fire(shoal.ALL, "x", 3)
     ga = shoal.GlobalArray(3)
