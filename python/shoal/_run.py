@@ -185,11 +185,12 @@ def _make_deterministic(words):
 
 
 class _Interrupts:
-    """Lets Ctrl-C end the process while the main thread is in a run, where it runs no Python."""
+    """Lets Ctrl-C end the process while the main thread is in a run, where it runs no Python. An
+    interactive interpreter sees it when the run has ended."""
 
     def __enter__(self):
         self.before = None
-        if threading.current_thread() is threading.main_thread() and (
+        if not _is_interactive() and threading.current_thread() is threading.main_thread() and (
                 signal.getsignal(signal.SIGINT) is signal.default_int_handler):
             self.before = signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -1,6 +1,9 @@
 """Programs with the package shoal of this build: embedded, simulated, and over MPIs."""
 
+import os
 import re
+import signal
+import subprocess
 import sys
 
 import suite
@@ -161,6 +164,19 @@ class Failures(Programs):
         self.fails("handler_waits", "CheckError[^$]*handler", *mode)
         self.fails("cancels", "cancel.*enough", *mode)
         self.run_python("failing", "exits", *mode, code=3)
+
+    def test_interrupted(self):
+        program = ("import shoal; shoal.run(lambda world: print('waits', flush=True) "
+                   "or shoal.sleep(60), ranks=2)")
+        path = self.folder() / "waits.py"
+        path.write_text(program)
+        process = subprocess.Popen(
+            [self.python, path], env=os.environ | self.environment, stdout=subprocess.PIPE,
+            text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(process.stdout.readline(), "waits\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=self.timeout), -signal.SIGINT)
 
     def test_launched(self):
         launcher = [*suite.build().launchers[self.first_mpi()], 2]
