@@ -61,6 +61,17 @@ inline constexpr bool is_integer_tuple_v<std::tuple<Ts...>> = sizeof...(Ts) > 0 
                                                               (std::is_same_v<Ts, int> && ...);
 template <std::size_t N>
 inline constexpr bool is_integer_tuple_v<std::array<int, N>> = N > 0;
+/// Numbers of a key that is an int, or a tuple of several; 0: it is none.
+template <class K>
+consteval std::size_t number_count() {
+  if constexpr (std::is_same_v<K, int>) {
+    return 1;
+  } else if constexpr (is_integer_tuple_v<K>) {
+    return std::tuple_size_v<K> > 1 ? std::tuple_size_v<K> : 0;
+  } else {
+    return 0;
+  }
+}
 
 /// Writes the digits of a number; returns the number of characters.
 std::size_t write_number(std::span<char> text, std::int64_t number) noexcept;
@@ -529,7 +540,7 @@ class TaskGraph final : private term::Unsatisfied {
   void fulfill_from_outside(const K& k, int count) { fulfill_here(k, count); }
   SHOAL_ALWAYS_INLINE void fulfill_here(const K& k, int count) {
     // acquire pairs with the release in fulfill_slowly(): the functions are seen.
-    if (complete_.load(std::memory_order_acquire) != Complete::yes) [[unlikely]] {
+    if (way_.load(std::memory_order_acquire) != Way::plain) [[unlikely]] {
       if (fulfill_slowly(k, count)) return;
     }
     const int indegree = indegree_(k);
@@ -537,6 +548,10 @@ class TaskGraph final : private term::Unsatisfied {
       refuse(k, indegree, count);
     count_one(k, count, indegree);
   }
+  // How fulfill() counts: by way of fulfill_slowly(), or as it is, perhaps recorded. Once a task of
+  // the rank runs in attempts, each fulfill() looks for one.
+  enum class Way : std::uint8_t { slow, recorded, plain, attempts };
+
   SHOAL_ALWAYS_INLINE void count_one(const K& k, int count, int indegree) {
     if (dense_ != nullptr) {
       fulfill_dense(k, count, indegree);
@@ -594,6 +609,20 @@ class TaskGraph final : private term::Unsatisfied {
     std::size_t write_key(std::span<char> text) const noexcept override {
       if (graph_.task_name_) return graph::write_text(text, [this] { return name(); });
       return graph::write_key(text, key_);
+    }
+    std::size_t write_numbers(std::span<std::int32_t> numbers) const noexcept override {
+      constexpr std::size_t count = graph::number_count<K>();
+      if (count == 0 || count > numbers.size() || graph_.task_name_) return 0;
+      if constexpr (std::is_same_v<K, int>) {
+        numbers[0] = key_;
+      } else if constexpr (count > 0) {
+        std::apply([out = numbers.data()](const auto&... parts) mutable { ((*out++ = parts), ...); },
+                   key_);
+      }
+      return count;
+    }
+    [[nodiscard]] std::uint64_t join() const noexcept override {
+      return graph_.is_recorded_ ? graph_.join_of(KeyHash<K>{}(key_)) : 0;
     }
 
    private:
@@ -690,6 +719,10 @@ class TaskGraph final : private term::Unsatisfied {
   // The first one after a wait(), and all with --check-graphs or --trace; false: it is still to be
   // done.
   [[gnu::noinline]] bool fulfill_slowly(const K& k, int count) {
+    if (way_.load(std::memory_order_acquire) == Way::recorded) {
+      fulfill_recorded(k, count);
+      return true;
+    }
     if (run_has_ended_) graph::refuse_ended(name_);
     if (sched::Attempt* const attempt = sched::current_attempt()) {
       attempt->withhold([this, k, count] { fulfill_here(k, count); });
@@ -698,26 +731,42 @@ class TaskGraph final : private term::Unsatisfied {
     if (!used_.load(std::memory_order_acquire)) become_complete(k);
     in_use_.store(true, std::memory_order_relaxed);  // at_rest() comes with all that ends it
     const bool checks = history_ != nullptr && dense_ == nullptr;
-    if (!checks && !is_recorded_) {
-      change_complete(Complete::no, Complete::yes);
-      return false;
-    }
-    const int indegree = indegree_(k);
-    if (indegree < 1 || count < 1) refuse(k, indegree, count);
-    if (is_recorded_ && count < indegree) sched::record_fulfilled(join_of(k));
-    if (checks) {
-      fulfill_checked(k, count, indegree);
+    if (!checks) change_way(Way::slow, is_recorded_ ? Way::recorded : Way::plain);
+    if (!checks && !is_recorded_) return false;
+    if (!checks) {
+      fulfill_recorded(k, count);
     } else {
-      count_one(k, count, indegree);
+      const int indegree = indegree_(k);
+      if (indegree < 1 || count < 1) refuse(k, indegree, count);
+      fulfill_checked(k, count, indegree);
     }
     return true;
   }
 
-  // Once a task of the rank runs in attempts, each fulfill() looks for one.
-  enum class Complete : std::uint8_t { no, yes, never };
-  void change_complete(Complete from, Complete to) {
-    complete_.compare_exchange_strong(from, to, std::memory_order_release,
-                                      std::memory_order_relaxed);
+  void change_way(Way from, Way to) {
+    way_.compare_exchange_strong(from, to, std::memory_order_release, std::memory_order_relaxed);
+  }
+  void leave_short_way() {
+    change_way(Way::plain, Way::slow);
+    change_way(Way::recorded, Way::slow);
+  }
+
+  void fulfill_recorded(const K& k, int count) {
+    const int indegree = indegree_(k);
+    if (indegree < 1 || count < 1) refuse(k, indegree, count);
+    if (indegree == 1 && count == 1 && dense_ == nullptr) return spawn(k);
+    const std::uint64_t hash = KeyHash<K>{}(k);
+    graph::Entry entry;
+    const graph::Fulfill result = dense_ != nullptr
+                                      ? count_dense(k, count, indegree, entry)
+                                      : count_apart(hash, k, count, indegree, entry);
+    record_waiting(hash, result);
+    finish(k, result, entry, count);
+  }
+
+  // The last dependency is the cause for which the task becomes ready.
+  void record_waiting(std::uint64_t hash, graph::Fulfill result) {
+    if (is_recorded_ && result == graph::Fulfill::waiting) sched::record_fulfilled(join_of(hash));
   }
 
   [[gnu::noinline]] void fulfill_checked(const K& k, int count, int indegree) {
@@ -725,16 +774,14 @@ class TaskGraph final : private term::Unsatisfied {
     graph::Fulfillers past;
     graph::Entry entry;
     graph::Fulfill result{};
+    const std::uint64_t hash = KeyHash<K>{}(k);
     {
-      const std::uint64_t hash = KeyHash<K>{}(k);
       const sync::Lock lock(history_->mutex);
       graph::Fulfillers* known = history_->keys.find(hash, k);
       if (known == nullptr) known = &history_->keys.insert(hash, k, {});
       past = *known;
       if (!known->done) {
-        Shard& shard = shard_of(hash);
-        const sync::StoreReleaseLock shard_lock(shard.mutex);
-        result = shard.table.fulfill(hash, k, count, indegree, entry);
+        result = count_apart(hash, k, count, indegree, entry);
         known->done = result == graph::Fulfill::ready;
         known->add(count, culprit);
       }
@@ -743,6 +790,7 @@ class TaskGraph final : private term::Unsatisfied {
     if (result == graph::Fulfill::over) {
       graph::refuse_over(task_name(k), entry, count, culprit, past.names);
     }
+    record_waiting(hash, result);
     finish(k, result, entry, count);
   }
 
@@ -770,14 +818,28 @@ class TaskGraph final : private term::Unsatisfied {
   }
   [[nodiscard]] Shard& shard_of(std::uint64_t hash) { return shards_[hash & shard_mask_]; }
 
+  // Not inlined: one more copy makes the first one longer.
+  [[gnu::noinline]] graph::Fulfill count_apart(std::uint64_t hash, const K& k, int count,
+                                               int indegree, graph::Entry& entry) {
+    Shard& shard = shard_of(hash);
+    const sync::StoreReleaseLock lock(shard.mutex);
+    return shard.table.fulfill(hash, k, count, indegree, entry);
+  }
+
   SHOAL_ALWAYS_INLINE void fulfill_dense(const K& k, int count, int indegree) {
+    graph::Entry entry;
+    const graph::Fulfill result = count_dense(k, count, indegree, entry);
+    finish(k, result, entry, count);
+  }
+
+  SHOAL_ALWAYS_INLINE graph::Fulfill count_dense(const K& k, int count, int indegree,
+                                                 graph::Entry& entry) {
     const std::size_t index = dense_index_(k);
     if (index >= dense_->capacity()) graph::refuse_index(task_name(k), index, dense_->capacity());
-    graph::Entry entry;
     const graph::Fulfill result = dense_->fulfill(index, count, indegree, entry);
     if (result == graph::Fulfill::waiting && entry.fulfilled == count) count_waiting(1);
     if (result == graph::Fulfill::ready && count < indegree) count_waiting(-1);
-    finish(k, result, entry, count);
+    return result;
   }
 
   // Keys of dense numbers that wait: to look at all of them would take too long. The sum of what
@@ -837,7 +899,6 @@ class TaskGraph final : private term::Unsatisfied {
 
   [[gnu::noinline]] void mark(sched::Task& task, const K& k) const {
     if (binding_) task.bound = binding_(k);
-    if (is_recorded_) sched::record_joined(task, join_of(k));
     const sched::Scheduler& scheduler = scope_.scheduler();
     if (scheduler.memory_bound_limit() == nullptr) return;
     const bool is_marked = memory_bound_ ? memory_bound_(k) : cost_ && cost_(k).is_memory_bound();
@@ -848,11 +909,11 @@ class TaskGraph final : private term::Unsatisfied {
     sched::record_place(name_, place_);
     join_of_graph_ =
         graph::mixed(static_cast<std::uint64_t>(scope_.rank().value()), sched::new_join());
-    has_marks_ = true;
   }
-  // The number of a task's dependencies in traces. Tasks of other graphs and ranks have others.
-  [[nodiscard]] std::uint64_t join_of(const K& k) const {
-    return graph::mixed(join_of_graph_, KeyHash<K>{}(k));
+  // The number, in traces, of the dependencies of the task whose key has this hash. Tasks of other
+  // graphs and ranks have others.
+  [[nodiscard]] std::uint64_t join_of(std::uint64_t hash) const {
+    return graph::mixed(join_of_graph_, hash);
   }
 
   [[nodiscard]] std::span<const Shard> shards() const { return {shards_.get(), shard_mask_ + 1}; }
@@ -893,15 +954,15 @@ class TaskGraph final : private term::Unsatisfied {
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
     in_use_.store(false, std::memory_order_relaxed);
-    change_complete(Complete::yes, Complete::no);  // so that the next fulfill() tells
+    leave_short_way();  // so that the next fulfill() tells
   }
-  void attempts_begin() override { complete_.store(Complete::never, std::memory_order_relaxed); }
+  void attempts_begin() override { way_.store(Way::attempts, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string title() const override { return "task graph '" + name_ + "'"; }
   // All calls that matter ask one of these.
   bool run_ended() override {
     run_has_ended_ = true;
-    change_complete(Complete::yes, Complete::no);
+    leave_short_way();
     if (rank_) rank_ = [this](const K& /*k*/) -> int { graph::refuse_ended(name_); };
     return true;
   }
@@ -942,11 +1003,11 @@ class TaskGraph final : private term::Unsatisfied {
   Function<std::string(const K&)> task_name_;
   Function<bool(const K&)> memory_bound_;
   Function<Cost(const K&)> cost_;
-  bool has_marks_ = false;                        // mark() does something
-  std::atomic<bool> used_{false};                 // the functions are there and stay
-  std::atomic<Complete> complete_{Complete::no};  // the same, and fulfill() may take the short way
-  std::atomic<bool> in_use_{false};               // since a wait() has returned
-  bool run_has_ended_ = false;                    // written when the workers have stopped
+  bool has_marks_ = false;           // mark() does something
+  std::atomic<bool> used_{false};    // the functions are there and stay
+  std::atomic<Way> way_{Way::slow};  // the same, unless it is slow
+  std::atomic<bool> in_use_{false};  // since a wait() has returned
+  bool run_has_ended_ = false;       // written when the workers have stopped
 
   const std::size_t shard_mask_;
   std::unique_ptr<graph::History<K>> history_;  // with --check-graphs

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 namespace shoal::sched::traced {
 
@@ -18,7 +20,7 @@ namespace {
 
 trace::NameId name_id_of(const Task& task) noexcept {
   try {
-    std::array<char, Task::kKeyTextMax> family{};
+    std::array<char, Task::kKeyTextMax> family;  // NOLINT(*-member-init): of each task
     if (const std::size_t length = task.write_family(family); length > 0) {
       return trace::detail::name_of(std::string_view(family.data(), length));
     }
@@ -30,7 +32,11 @@ trace::NameId name_id_of(const Task& task) noexcept {
 }
 
 void describe(const Task& task) noexcept {
-  std::array<char, Task::kKeyTextMax> text{};
+  std::array<std::int32_t, trace::Detail::kNumbersMax> numbers{};
+  if (const std::size_t count = task.write_numbers(numbers); count > 0) {
+    return trace::describe_task(task.trace_id, std::span(std::as_const(numbers)).first(count));
+  }
+  std::array<char, Task::kKeyTextMax> text;  // NOLINT(*-member-init): of each task
   const std::size_t length = task.write_key(text);
   if (length > 0) trace::describe_task(task.trace_id, std::string_view(text.data(), length));
 }
@@ -47,7 +53,8 @@ std::uint64_t running() noexcept {
   if (worker == nullptr) return 0;
   const std::uint64_t message = worker->activity.traced_message;
   if (message != 0) return message | trace::kMessageBit;
-  const Task* const task = current_task();
+  if (worker->activity.handler_depth > 0) return 0;
+  const Task* const task = worker->fibers.task();
   return task != nullptr && task->trace_id != trace::kHiddenTask ? task->trace_id : 0;
 }
 
@@ -66,8 +73,18 @@ void created(Task& task) noexcept {
 void submitted(Task& task) noexcept {
   if (task.is_main() || task.trace_id == trace::kHiddenTask)
     return;  // the main function begins by itself
-  if (task.trace_id == 0) created(task);
-  trace::task_ready(task.trace_id, current_cause());
+  const std::uint64_t cause = current_cause();
+  if (task.trace_id == 0) {
+    const std::uint64_t join = task.join();
+    if (cause == 0 && !task.bound) {  // one event for both
+      task.trace_id = trace::new_id();
+      trace::task_submitted(task.trace_id, join, name_id_of(task));
+      return describe(task);
+    }
+    created(task);
+    if (join != 0) trace::joined(task.trace_id, join);
+  }
+  trace::task_ready(task.trace_id, cause);
 }
 
 void started(Task& task) noexcept {

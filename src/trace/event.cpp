@@ -43,6 +43,7 @@ constexpr KindTable kKinds = {{
     {Kind::region_begin, Category::user, Role::instant, "region begins"},
     {Kind::region_end, Category::user, Role::instant, "region ends"},
     {Kind::thread_counter, Category::sched, Role::counter, "time of a thread"},
+    {Kind::task_submitted, Category::task, Role::instant, "task submitted"},
 }};
 
 constexpr bool in_order(const KindTable& table) {

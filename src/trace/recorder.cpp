@@ -123,11 +123,14 @@ struct OfThread {
   }
 }
 
+/// The track that the thread has, without a call; nullptr: attach() may find one.
+Stream* known_stream() noexcept {
+  return t_current.session == session_now() ? t_current.stream : nullptr;
+}
+
 Stream* current_stream() noexcept {
-  if (t_current.session == session_now() && t_current.stream != nullptr) [[likely]] {
-    return t_current.stream;
-  }
-  return attach();
+  Stream* const stream = known_stream();
+  return stream != nullptr ? stream : attach();
 }
 
 /// The last parts of a path, by which a reader finds the file.
@@ -154,10 +157,22 @@ NameId find_name(OfThread& mine, std::string_view text) {
 
 namespace detail {
 
+namespace {
+
+[[gnu::noinline]] void record_first(Kind kind, std::uint64_t id, std::uint64_t value,
+                                    NameId name) noexcept {
+  Stream* const stream = attach();
+  if (stream != nullptr) stream->record(kind, id, value, name);
+}
+
+}  // namespace
+
+// Calls nothing where it ends, so that it saves no registers.
 void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept {
-  Stream* const stream = current_stream();
-  if (stream != nullptr) [[likely]]
-    stream->record(kind, id, value, name);
+  Stream* const stream = known_stream();
+  if (stream == nullptr) [[unlikely]]
+    return record_first(kind, id, value, name);
+  stream->record(kind, id, value, name);
 }
 
 NameId name_of(std::string_view text) noexcept {
@@ -186,6 +201,12 @@ void describe_task(std::uint64_t task, std::string_view key) noexcept {
   if (!on(Category::task)) return;
   Stream* const stream = current_stream();
   if (stream != nullptr) stream->describe(Detail::Type::key, task, key);
+}
+
+void describe_task(std::uint64_t task, std::span<const std::int32_t> key) noexcept {
+  if (!on(Category::task)) return;
+  Stream* const stream = current_stream();
+  if (stream != nullptr) stream->describe(Detail::Type::numbers, task, std::as_bytes(key));
 }
 
 void describe_name(Fact fact, std::string_view name, std::string_view value) noexcept {
@@ -217,10 +238,18 @@ void describe_place(std::string_view name, const std::source_location& place) no
 
 namespace {
 
+[[gnu::noinline]] void relate_first(Detail::Type type, std::uint64_t id,
+                                    std::uint64_t other) noexcept {
+  Stream* const stream = attach();
+  if (stream != nullptr) stream->relate(type, id, other);
+}
+
 void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
   if (!on(Category::task)) return;
-  Stream* const stream = current_stream();
-  if (stream != nullptr) stream->relate(type, id, other);
+  Stream* const stream = known_stream();
+  if (stream == nullptr) [[unlikely]]
+    return relate_first(type, id, other);
+  stream->relate(type, id, other);
 }
 
 }  // namespace

@@ -27,12 +27,19 @@ class SlotRing {
   /// Producer. False: full.
   [[nodiscard]] bool try_push(const Slot& slot) noexcept {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);  // its own
-    if (head - tail_seen_ >= capacity_) [[unlikely]] {
-      if (!look_for_room(head)) return false;
-    }
-    slots_[head & (capacity_ - 1)] = slot;
-    head_.store(head + 1, std::memory_order_release);  // pairs with the acquire in front()
+    if (looks_full() && !look_for_room(head)) [[unlikely]]
+      return false;
+    next() = slot;
+    publish();
     return true;
+  }
+  /// Producer: the next slot, to be filled before publish(). **Precondition**: !looks_full().
+  [[nodiscard]] Slot& next() noexcept {
+    return slots_[head_.load(std::memory_order_relaxed) & (capacity_ - 1)];
+  }
+  void publish() noexcept {
+    // release pairs with the acquire in front()
+    head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   /// Producer: whether try_push() would have to look at the consumer's side first.
   [[nodiscard]] bool looks_full() const noexcept {

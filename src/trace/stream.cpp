@@ -1,7 +1,6 @@
 #include "trace/stream.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shoal::trace {
 
@@ -34,12 +33,24 @@ void Stream::count_drop(Kind kind) noexcept {
   add_one(dropped_[static_cast<std::size_t>(info_of(kind).category)]);
 }
 
+void Stream::record_slowly(Kind kind, std::uint64_t id, std::uint64_t value,
+                           NameId name) noexcept {
+  Event event;
+  fill(event, now(), kind, id, value, name);
+  if (events_.looks_full() && !make_room(event)) return;
+  if (!events_.try_push(event)) count_drop(kind);
+}
+
 bool Stream::push(const Detail& detail) noexcept {
   if (details_.try_push(detail)) return true;
   if (writer_ != nullptr) writer_->write_from_recording_thread(*this);
   if (details_.try_push(detail)) return true;
   add_one(dropped_details_);
   return false;
+}
+
+void Stream::relate_slowly(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
+  describe(type, id, text_of(std::as_bytes(std::span(&other, 1))));
 }
 
 void Stream::describe(Detail::Type type, std::uint64_t id, std::string_view text) noexcept {
@@ -56,15 +67,6 @@ void Stream::describe(Detail::Type type, std::uint64_t id, std::string_view text
     detail.length = static_cast<std::uint8_t>(part.size() | more);
     if (!push(detail)) return;
   } while (!text.empty());
-}
-
-void Stream::relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
-  Detail detail;
-  detail.id = id;
-  detail.type = type;
-  std::memcpy(detail.bytes.data(), &other, sizeof other);
-  detail.length = sizeof other;
-  static_cast<void>(push(detail));
 }
 
 void Stream::add_drops(Drops& sum) const {

@@ -9,7 +9,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,7 +45,10 @@ class Stream {
   Stream(TrackInfo info, std::uint32_t session, std::size_t event_bytes, std::size_t detail_bytes)
       : info_(std::move(info)), session_(session), events_(event_bytes), details_(detail_bytes) {}
 
-  void use_ticks(env::TickSource source) { source_ = source; }
+  void use_ticks(env::TickSource source) {
+    source_ = source;
+    is_plain_ = source == env::TickSource::tsc;
+  }
   /// `writer` writes full buffers; it outlives the recording.
   void use_virtual_time(env::Env& time, StreamWriter& writer) {
     virtual_time_ = &time;
@@ -54,20 +60,34 @@ class Stream {
 
   // The recording thread.
   void record(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept {
-    Event event;
-    event.time = now();
-    event.id = id;
-    event.value = value;
-    event.name = name;
-    event.set(info_.track, kind);
-    if (events_.looks_full()) [[unlikely]] {
-      if (!make_room(event)) return;
-    }
-    if (!events_.try_push(event)) [[unlikely]]
-      count_drop(kind);
+    if (!is_plain_ || events_.looks_full()) [[unlikely]]
+      return record_slowly(kind, id, value, name);
+    fill(events_.next(), env::read_ticks(env::TickSource::tsc), kind, id, value, name);
+    events_.publish();
   }
   void describe(Detail::Type type, std::uint64_t id, std::string_view text) noexcept;
-  void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept;
+  /// Describes by one record.
+  void describe(Detail::Type type, std::uint64_t id, std::span<const std::byte> bytes) noexcept {
+    if (details_.looks_full()) [[unlikely]] {
+      return describe(type, id, text_of(bytes));
+    }
+    Detail& detail = details_.next();
+    detail.id = id;
+    std::memcpy(detail.bytes.data(), bytes.data(), bytes.size());
+    detail.type = type;
+    detail.length = static_cast<std::uint8_t>(bytes.size());
+    details_.publish();
+  }
+  void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
+    if (details_.looks_full()) [[unlikely]]
+      return relate_slowly(type, id, other);
+    Detail& detail = details_.next();
+    detail.id = id;
+    std::memcpy(detail.bytes.data(), &other, sizeof other);
+    detail.type = type;
+    detail.length = sizeof other;
+    details_.publish();
+  }
   [[nodiscard]] std::uint64_t new_id() noexcept {
     return make_id(static_cast<std::uint32_t>(info_.rank), info_.number_in_rank, ++last_id_);
   }
@@ -89,14 +109,32 @@ class Stream {
       return virtual_time_->now_ns();
     return env::read_ticks(source_);
   }
-  /// Called when the ring looks full; marks the place of events dropped before `next`.
+  void fill(Event& event, std::uint64_t time, Kind kind, std::uint64_t id, std::uint64_t value,
+            NameId name) const noexcept {
+    event.time = time;
+    event.id = id;
+    event.value = value;
+    event.name = name;
+    event.set(info_.track, kind);
+  }
+  /// Another clock, or the ring looks full.
+  [[gnu::noinline]] void record_slowly(Kind kind, std::uint64_t id, std::uint64_t value,
+                                       NameId name) noexcept;
+  /// Marks the place of events dropped before `next`.
   bool make_room(const Event& next) noexcept;
   void count_drop(Kind kind) noexcept;
+  /// The ring looks full.
+  [[gnu::noinline]] void relate_slowly(Detail::Type type, std::uint64_t id,
+                                       std::uint64_t other) noexcept;
   bool push(const Detail& detail) noexcept;
+  static std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 
   const TrackInfo info_;
   const std::uint32_t session_;
   env::TickSource source_ = env::TickSource::monotonic_raw;
+  bool is_plain_ = false;  // the clock is the time stamp counter
   env::Env* virtual_time_ = nullptr;
   StreamWriter* writer_ = nullptr;
   // From the 1024th track of a rank on, numbers of tracks repeat in identifiers; counts then begin

@@ -415,7 +415,7 @@ void to_csv(Input& input, const std::string& path) {
   TextFile file(path);
   file.put("time_ns,rank,worker,track,category,event,id,value,name\n");
   fmt::memory_buffer line;
-  input.for_each([&](const Event& event) {
+  const auto put = [&](const Event& event) {
     const TrackRow& track = input.track(event.track());
     const trace::KindInfo& info = trace::info_of(event.kind());
     line.clear();
@@ -429,7 +429,8 @@ void to_csv(Input& input, const std::string& path) {
     fmt::format_to(std::back_inserter(line), ",{}\n",
                    names[event.name < names.size() ? event.name : 0]);
     file.put({line.data(), line.size()});
-  });
+  };
+  input.for_each([&](const Event& event) { for_each_part(event, put); });
   file.close();
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 #include <system_error>
 #include <unordered_map>
 
@@ -225,8 +226,24 @@ void Input::for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each
   }
 }
 
+namespace {
+
+/// "7", or "(7, 1)" for several, as format_key() writes them.
+std::string text_of_numbers(const Detail& detail) {
+  std::array<std::int32_t, Detail::kNumbersMax> numbers{};
+  const std::size_t count = std::min(detail.length / sizeof(std::int32_t), numbers.size());
+  std::memcpy(numbers.data(), detail.bytes.data(), count * sizeof(std::int32_t));
+  const std::string all = fmt::format("{}", fmt::join(std::span(numbers).first(count), ", "));
+  return count == 1 ? all : "(" + all + ")";
+}
+
+}  // namespace
+
 void Input::for_each_key(FunctionRef<void(std::uint64_t, std::string_view)> each) {
   for_each_text(Detail::Type::key, each);
+  for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
+    if (detail.type == Detail::Type::numbers) each(detail.id, text_of_numbers(detail));
+  });
 }
 
 void Input::for_each_fact(
@@ -256,7 +273,10 @@ void Input::for_each_text(Detail::Type type,
 void Input::for_each_relation(
     FunctionRef<void(Detail::Type type, std::uint64_t id, std::uint64_t other)> each) {
   for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
-    if (detail.type == Detail::Type::key || detail.type == Detail::Type::fact) return;
+    using Type = Detail::Type;
+    const bool is_relation = detail.type == Type::depends_on || detail.type == Type::fulfilled ||
+                             detail.type == Type::joined;
+    if (!is_relation) return;
     std::uint64_t other = 0;
     std::memcpy(&other, detail.bytes.data(), sizeof other);
     each(detail.type, detail.id, other);

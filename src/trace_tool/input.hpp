@@ -95,6 +95,19 @@ class Input {
   std::string damage_;
 };
 
+/// Calls for an event, or for the creation and the readiness of a task that one event stands for.
+template <class Each>
+void for_each_part(Event event, Each each) {
+  if (event.kind() == Kind::task_submitted) {
+    event.value = 0;
+    event.set(event.track(), Kind::task_created);
+    each(std::as_const(event));
+    event.name = 0;
+    event.set(event.track(), Kind::task_ready);
+  }
+  each(std::as_const(event));
+}
+
 /// "1.234 ms": four digits and a unit.
 [[nodiscard]] std::string time_text(double ns);
 /// "12.3 KiB".

@@ -9,7 +9,12 @@ namespace shoal::trace_tool {
 
 Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(usage.size()) {
   for (std::uint32_t track = 0; track < now_.size(); ++track) now_[track].rank = rank_of(track);
-  input.for_each([this](const Event& event) { add(event); });
+  input.for_each([this](const Event& event) {
+    ++events;
+    const bool is_joined = event.kind() == Kind::task_submitted && event.value != 0;
+    if (is_joined) joined_.emplace_back(event.id, event.value);
+    for_each_part(event, [this](const Event& part) { add(part); });
+  });
   close_all();
   join_stretches();
   join_needs();
@@ -88,7 +93,6 @@ std::uint32_t Model::awaited_by(const Segment& segment) const {
 
 void Model::add(const Event& event) {
   if (event.track() >= now_.size()) return;  // the table of tracks is damaged
-  ++events;
   seen_ |= trace::bit_of(trace::info_of(event.kind()).category);
   Now& now = now_[event.track()];
   const auto time = static_cast<std::int64_t>(event.time);

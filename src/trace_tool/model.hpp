@@ -265,6 +265,7 @@ class Model {
   std::map<std::pair<int, std::uint64_t>, std::deque<WaitingSender>> waiting_senders_;
   std::unordered_map<std::uint64_t, Cause> fired_;                // events, by what has fired them
   std::vector<std::pair<std::uint64_t, std::uint64_t>> matched_;  // events, and tasks
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> joined_;   // tasks, and their joins
   std::vector<Cause> needs_;                                      // by task
   std::vector<std::size_t> needs_begin_;  // of each task in needs_, and the end
   std::uint32_t seen_ = 0;                // categories of which there are events

@@ -16,7 +16,7 @@ class Needs {
     model.input_.for_each_relation([this](Type type, std::uint64_t id, std::uint64_t other) {
       if (type == Type::depends_on) wholes_.emplace_back(id, other);
       if (type == Type::fulfilled) parts_.emplace_back(id, other);
-      if (type == Type::joined) joined_.emplace_back(id, other);
+      if (type == Type::joined) model_.joined_.emplace_back(id, other);
     });
     std::stable_sort(parts_.begin(), parts_.end(), by_first);
   }
@@ -85,7 +85,7 @@ class Needs {
   /// that became ready after it can have been fulfilled.
   void add_joined() {
     std::vector<std::tuple<std::uint64_t, std::int64_t, std::uint32_t>> tasks;  // join, ready, task
-    for (const auto& [task, join] : joined_) {
+    for (const auto& [task, join] : model_.joined_) {
       const auto found = model_.task_index_.find(task);
       if (found == model_.task_index_.end()) continue;
       const Task& one = model_.tasks[found->second];
@@ -131,7 +131,6 @@ class Needs {
   Model& model_;
   std::vector<Pair> wholes_;  // task, what it needs
   std::vector<Pair> parts_;   // join, what has fulfilled a part of it; by join
-  std::vector<Pair> joined_;  // task, join
   std::vector<std::pair<std::uint32_t, Cause>> edges_;
 };
 
@@ -139,6 +138,7 @@ void Model::join_needs() {
   Needs(*this).run();
   fired_.clear();
   matched_.clear();
+  joined_.clear();
 }
 
 std::uint32_t Model::source_of(Cause cause) const {

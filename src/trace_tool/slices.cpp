@@ -65,8 +65,8 @@ void Slices::for_each(FunctionRef<void(const Event&)> each) {
   };
   input_.for_each([&](const Event& event) {
     const bool is_next = !moment.empty() && event.time != moment.front().time;
-    if (is_next || moment.size() == kMomentMax) flush();
-    moment.push_back(event);
+    if (is_next || moment.size() >= kMomentMax) flush();
+    for_each_part(event, [&](const Event& part) { moment.push_back(part); });
   });
   flush();
   for (std::uint32_t track = 0; track < open_.size(); ++track) {

@@ -100,6 +100,13 @@ class Task : public sync::Pooled, public TaskPlacement {
   /// Writes the name of the tasks with which traces sum it up, if that is not plain_name(); returns
   /// how many characters. 0: it is.
   virtual std::size_t write_family(std::span<char> /*text*/) const noexcept { return 0; }
+  /// Writes the key in place of write_key(), if it is an int or a tuple of a few; returns how many.
+  /// 0: it is not.
+  virtual std::size_t write_numbers(std::span<std::int32_t> /*numbers*/) const noexcept {
+    return 0;
+  }
+  /// Number, in traces, of the dependencies that it had before it was made; 0: none are recorded.
+  [[nodiscard]] virtual std::uint64_t join() const noexcept { return 0; }
   /// Called before run() where tasks are recorded: a task that takes what it runs only now returns
   /// true, and has the name of that.
   virtual bool take_name() { return false; }

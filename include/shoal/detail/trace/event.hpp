@@ -60,7 +60,9 @@ enum class Kind : std::uint8_t {
   region_begin,      // recording goes on
   region_end,        // recording pauses
   thread_counter,    // value: nanoseconds as double since the thread began, name: of what
-  last = thread_counter,
+  task_submitted,    // id: task, created and ready, as what runs there made it so, bound to no
+                     // worker; value: join of its dependencies or 0, name
+  last = task_submitted,
 };
 
 /// Properties of one kind.
@@ -113,8 +115,10 @@ struct Detail {
     fulfilled = 3,   // id: a join of dependencies, bytes: what has fulfilled one, likewise
     joined = 4,      // id: task, bytes: the join that it waits for
     fact = 5,        // id: a Fact about tasks or handlers of one name, bytes: part of "NAME\tVALUE"
+    numbers = 6,     // id: task, bytes: its key, which is an int, or a tuple of them
   };
   static constexpr std::size_t kTextBytes = 22;
+  static constexpr std::size_t kNumbersMax = kTextBytes / sizeof(std::int32_t);
 
   std::uint64_t id = 0;
   std::array<char, kTextBytes> bytes{};

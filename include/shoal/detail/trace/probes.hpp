@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <string_view>
 
 namespace shoal::trace {
@@ -77,6 +78,8 @@ inline void watch_steps() { detail::g_flags.fetch_or(detail::kSteppedBit); }
 /// Describes a task by the text of its key, of which 176 bytes are kept. Untimed.
 /// **Caller**: behind on(Category::task), since the text takes time to make.
 void describe_task(std::uint64_t task, std::string_view key) noexcept;
+/// The same for a key of at most Detail::kNumbersMax numbers.
+void describe_task(std::uint64_t task, std::span<const std::int32_t> key) noexcept;
 /// `task` needs `other`, a task or a message. Untimed.
 void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
 /// `by`, a task or a message, has fulfilled one of the dependencies that `join` stands for: of a
@@ -111,6 +114,11 @@ inline void task_created(std::uint64_t task, std::uint64_t bound_to, NameId name
 }
 inline void task_ready(std::uint64_t task, std::uint64_t by) {
   detail::probe<Category::task>(Kind::task_ready, task, by);
+}
+/// It is created, bound to no worker, and made ready by what runs here; `join` stands for its
+/// dependencies, and is 0 without any.
+inline void task_submitted(std::uint64_t task, std::uint64_t join, NameId name) {
+  detail::probe<Category::task>(Kind::task_submitted, task, join, name);
 }
 inline void task_started(std::uint64_t task, int priority, NameId name) {
   detail::probe<Category::task>(Kind::task_started, task,
