@@ -49,7 +49,7 @@ class Core::Runner final : public sched::Task {
       body.run_again(events);
     });
   }
-  bool take_name() override {
+  bool begin_recorded() override {
     begin();
     return true;
   }

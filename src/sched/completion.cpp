@@ -34,11 +34,12 @@ bool Completion::enlist(sync::Waiter& waiter) {
 std::string Completion::name() const {
   if (!name_.empty()) return name_;
   if (static_name_ != nullptr) return static_name_;
-  return task_ != nullptr ? "task" : fmt::format("promise of {}", value_name());
+  return task_.load(kRelaxed) != 0 ? "task" : fmt::format("promise of {}", value_name());
 }
 
 std::string Completion::promise_name() const {
-  const bool has_name = !name_.empty() || static_name_ != nullptr || task_ != nullptr;
+  const bool has_name =
+      !name_.empty() || static_name_ != nullptr || task_.load(kRelaxed) != 0;
   return !has_name ? name() : fmt::format("promise '{}'", name());
 }
 

@@ -14,6 +14,15 @@ void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::s
   place_count_ = parts.size();
   join_ = new_join();
   missing_.store(kWatching + static_cast<std::int64_t>(needed), std::memory_order_relaxed);
+  const std::int64_t ended = join_ == 0 ? enlist_in<false>(parts) : enlist_in<true>(parts);
+  const std::int64_t seen = kWatching + ended;
+  // acq_rel: the last one sees the values of the others
+  if (missing_.fetch_sub(seen, std::memory_order_acq_rel) <= seen) try_to_pass();
+}
+
+// Returns how many have ended.
+template <bool kIsRecorded>
+std::int64_t Gate::enlist_in(const std::vector<Completion*>& parts) {
   std::int64_t ended = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Place& place = places_[i];
@@ -22,18 +31,20 @@ void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::s
       ++ended;
       continue;
     }
-    if (join_ != 0) place.join = parts[i]->join();
+    if constexpr (kIsRecorded) place.join = parts[i]->join();
     add_reference(self_);
     if (parts[i]->enlist(place)) {
       place.of = parts[i];
-    } else {
-      remove_reference(self_);
-      ++ended;
+      continue;
     }
+    if constexpr (kIsRecorded) {
+      const std::uint64_t by = parts[i]->join();
+      if (by != 0) record_fulfilled(join_, by);
+    }
+    remove_reference(self_);
+    ++ended;
   }
-  const std::int64_t seen = kWatching + ended;
-  // acq_rel: the last one sees the values of the others
-  if (missing_.fetch_sub(seen, std::memory_order_acq_rel) <= seen) try_to_pass();
+  return ended;
 }
 
 void Gate::end_one(std::uint64_t join) {

@@ -40,7 +40,7 @@ bool run_nested(Worker& worker, Waitable& what) {
   outer.scope->counts.task_finished(worker.id());
   if (worker.is_stepping()) worker.leave_step(env::StepResult::worked);
   WorkerActivity::count(worker.activity.begun);
-  if (trace::on<trace::Category::task>()) traced::parked(&outer, what.describe());
+  if (trace::on<trace::Category::task>()) traced::parked(&outer, what.describe(), what.join());
   const FloatControl of_outer = FloatControl::here();
   Worker& now_on = run_to_end(worker, task, &outer);
   of_outer.apply();

@@ -75,9 +75,10 @@ ParkedList& list_of(Worker& worker) {
 }
 
 // For an observer, and for a recording.
-[[gnu::noinline]] void note_parked(Worker& worker, const Task* task, const std::string& where) {
+[[gnu::noinline]] void note_parked(Worker& worker, const Task* task, const std::string& where,
+                                   std::uint64_t join = 0) {
   if (worker.is_stepping()) worker.observe(env::Happening::parks, task, where);
-  traced::parked(task, where);
+  traced::parked(task, where, join);
 }
 
 [[gnu::noinline]] void note_resumed(const Task* task) {
@@ -170,7 +171,7 @@ bool park(Worker& worker, Waitable& what) {
                           &what);
   ParkedList& list = list_of(worker);
   if (trace::is_watched<trace::Category::task>()) [[unlikely]]
-    note_parked(worker, task, what.describe());
+    note_parked(worker, task, what.describe(), what.join());
   leave(worker, next, task->bound, &enlist, &waiter);
   sync::observe(&waiter);
   list.remove(waiter);

@@ -27,6 +27,7 @@ class TimedWait final : public Waitable, private Timer, private sync::Waiter {
   [[nodiscard]] bool ends_by_itself() const override { return true; }
   [[nodiscard]] bool is_cancellable() const override { return what_.is_cancellable(); }
   [[nodiscard]] bool is_over() const override { return what_.is_over(); }
+  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
   /// Returns when one of both has come. **Errors**: as wait_for().
   void wait() { wait_here(); }
 

@@ -97,7 +97,7 @@ void started(Task& task) noexcept {
     task.trace_id = trace::new_id();
     name = name_id_of(task);
   }
-  if (task.take_name()) name = name_id_of(task);
+  if (task.begin_recorded()) name = name_id_of(task);
   trace::task_started(task.trace_id, task.priority, name);
 }
 
@@ -113,8 +113,8 @@ void ended(std::uint64_t id) noexcept {
   if (id != 0 && id != trace::kHiddenTask) trace::task_ended(id);
 }
 
-void record_parked(const Task& task, std::string_view reason) noexcept {
-  if (task.trace_id != 0) trace::task_parked(task.trace_id, trace::detail::name_of(reason));
+void record_parked(const Task& task, std::string_view reason, std::uint64_t join) noexcept {
+  if (task.trace_id != 0) trace::task_parked(task.trace_id, trace::detail::name_of(reason), join);
 }
 
 }  // namespace shoal::sched::traced

@@ -31,10 +31,11 @@ void started(Task& task) noexcept;
 void attempt_failed(const Task& task) noexcept;
 /// Records the end of a task. `id` 0: it is not recorded.
 void ended(std::uint64_t id) noexcept;
-void record_parked(const Task& task, std::string_view reason) noexcept;
-inline void parked(const Task* task, std::string_view reason) noexcept {
+void record_parked(const Task& task, std::string_view reason, std::uint64_t join) noexcept;
+/// `join`: of what it waits for, see Waitable::join().
+inline void parked(const Task* task, std::string_view reason, std::uint64_t join) noexcept {
   if (task != nullptr && trace::on<trace::Category::task>()) [[unlikely]]
-    record_parked(*task, reason);
+    record_parked(*task, reason, join);
 }
 /// Records that a parked task was woken: it is queued, to be resumed.
 inline void woken(const Task* task) noexcept {

@@ -458,6 +458,13 @@ void to_dot(Input& input, const std::string& path) {
                            need.what == Cause::What::message ? " [style=dashed]" : ""));
     }
   }
+  for (std::uint32_t i = 0; i < model.segments.size(); ++i) {
+    for (const Wait& wait : model.waits_of(i)) {
+      file.put(fmt::format("  t{} -> t{} [style=dotted];\n",
+                           model.tasks[model.source_of(wait.cause)].id,
+                           model.tasks[model.segments[i].task].id));
+    }
+  }
   file.put("}\n");
   file.close();
 }

@@ -170,6 +170,7 @@ void Model::begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std
   now.segment_begin = time;
   now.segment_ready = is_first ? one.ready : std::exchange(one.woken, kNever);
   now.segment_cause = is_first ? one.cause : std::exchange(one.woken_by, {});
+  now.segment_join = std::exchange(one.parked_join, 0);
 }
 
 void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
@@ -178,7 +179,8 @@ void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
   Segment segment{now.segment_task,  track,
                   now.segment_begin, time,
                   task.last_segment, now.last_segment,
-                  now.segment_ready, now.segment_cause};
+                  now.segment_ready, now.segment_cause,
+                  now.segment_join};
   task.running_on = kNone;
   task.busy += time - now.segment_begin;
   task.last_segment = static_cast<std::uint32_t>(segments.size());
@@ -208,9 +210,22 @@ void Model::add_ready(std::uint32_t index, std::int64_t time, const Cause& cause
     segments[task.last_segment].ready = time;
     segments[task.last_segment].cause = cause;
   } else if (!is_first) {
-    task.woken = time;
-    task.woken_by = cause;
+    add_woken(task, time, cause);
   }
+}
+
+void Model::add_woken(Task& task, std::int64_t time, const Cause& cause) {
+  if (task.running_on == kNone && task.last_segment != kNone) {
+    Segment& last = segments[task.last_segment];
+    const bool has_no_cause = last.previous_of_task != kNone && last.ready == kNever;
+    if (has_no_cause && last.begin >= time) {  // it has gone on already, and parked again
+      last.ready = time;
+      last.cause = cause;
+      return;
+    }
+  }
+  task.woken = time;
+  task.woken_by = cause;
 }
 
 void Model::add_task(const Event& event, Now& now) {
@@ -256,6 +271,9 @@ void Model::add_task(const Event& event, Now& now) {
       break;
     case Kind::task_resumed:
       end_segment(event.track(), now, time);
+      if (has_nested(tasks[index], now)) {
+        tasks[index].woken_by = {Cause::What::task, segments[now.last_segment].task};
+      }
       unpark(tasks[index], index, time);
       begin_segment(index, event.track(), now, time);
       break;
@@ -263,6 +281,7 @@ void Model::add_task(const Event& event, Now& now) {
       end_segment(event.track(), now, time);
       tasks[index].parked = time;
       tasks[index].parked_for = event.name;
+      tasks[index].parked_join = event.value;
       tasks[index].track = event.track();
       break;
     case Kind::task_ended:
@@ -272,6 +291,14 @@ void Model::add_task(const Event& event, Now& now) {
     default:
       break;
   }
+}
+
+// A wait may run the task that it needs on the same stack. Then nothing wakes the one that waits.
+bool Model::has_nested(const Task& task, const Now& now) const {
+  if (task.woken != kNever || task.parked == kNever || is_main(task)) return false;
+  if (now.last_segment == kNone) return false;
+  const Task& last = tasks[segments[now.last_segment].task];
+  return last.start >= task.parked && last.end != kNever;
 }
 
 void Model::unpark(Task& task, std::uint32_t index, std::int64_t time) {

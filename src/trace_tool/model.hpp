@@ -57,6 +57,7 @@ struct Task {
   std::uint32_t running_on = kNone;  // track, meanwhile
   std::int64_t parked = kNever;      // meanwhile
   NameId parked_for = 0;
+  std::uint64_t parked_join = 0;  // of the parts of that
 };
 
 /// A task on a worker, from its start or resumption until it parks or ends.
@@ -69,6 +70,15 @@ struct Segment {
   std::uint32_t previous_on_track = kNone;
   std::int64_t ready = kNever;  // the task was made ready, or woken
   Cause cause;                  // by this
+  std::uint64_t join = 0;       // of the parts of what it waited for before, see Detail::Type
+};
+
+/// Something that a task has waited for in its middle, before it went on with a segment.
+struct Wait {
+  std::uint32_t segment = 0;
+  Cause cause;
+
+  auto operator<=>(const Wait&) const = default;
 };
 
 struct Message {
@@ -195,6 +205,9 @@ class Model {
     return std::span(needs_).subspan(needs_begin_[task],
                                      needs_begin_[task + std::size_t{1}] - needs_begin_[task]);
   }
+  /// Tasks and messages that its task has waited for before it went on with the segment, each once:
+  /// all that were recorded.
+  [[nodiscard]] std::span<const Wait> waits_of(std::uint32_t segment) const;
   /// The task behind a cause: that which has sent the message, perhaps over others. kNone: none.
   [[nodiscard]] std::uint32_t source_of(Cause cause) const;
   /// Name of what a track does in a stretch.
@@ -210,6 +223,7 @@ class Model {
     std::int64_t segment_begin = 0;
     std::int64_t segment_ready = kNever;
     Cause segment_cause;
+    std::uint64_t segment_join = 0;
     std::uint32_t last_segment = kNone;
     std::uint32_t message = kNone;  // whose handler runs
     std::vector<std::uint32_t> outer_messages;
@@ -238,11 +252,13 @@ class Model {
   void add(const Event& event);
   void add_task(const Event& event, Now& now);
   void add_ready(std::uint32_t index, std::int64_t time, const Cause& cause);
+  void add_woken(Task& task, std::int64_t time, const Cause& cause);
   void add_message(const Event& event, Now& now);
   void add_other(const Event& event, Now& now);
   void add_phase(const Event& event, Now& now);
   void add_counter(const Event& event);
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
+  [[nodiscard]] bool has_nested(const Task& task, const Now& now) const;
   void join_stretches();
   void join_needs();
   void end_handler(std::uint32_t track, const Now& now, std::int64_t time);
@@ -266,6 +282,7 @@ class Model {
   std::unordered_map<std::uint64_t, Cause> fired_;                // events, by what has fired them
   std::vector<std::pair<std::uint64_t, std::uint64_t>> matched_;  // events, and tasks
   std::vector<std::pair<std::uint64_t, std::uint64_t>> joined_;   // tasks, and their joins
+  std::vector<Wait> waits_;                                       // by segment
   std::vector<Cause> needs_;                                      // by task
   std::vector<std::size_t> needs_begin_;  // of each task in needs_, and the end
   std::uint32_t seen_ = 0;                // categories of which there are events

@@ -24,7 +24,7 @@ class Needs {
   void run() {
     for (const auto& [task, other] : wholes_) {
       const auto found = model_.task_index_.find(task);
-      if (found != model_.task_index_.end()) add_all(found->second, other, 0);
+      if (found != model_.task_index_.end()) add_needs(found->second, other);
     }
     for (const auto& [event, task] : model_.matched_) {
       const auto fired = model_.fired_.find(event);
@@ -39,9 +39,11 @@ class Needs {
       if (is_need) edges_.emplace_back(i, cause);  // a release gives memory, and no result
     }
     store();
+    add_waits();
   }
 
  private:
+  using Add = FunctionRef<void(const Cause&)>;
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
   static bool by_first(const Pair& a, const Pair& b) { return a.first < b.first; }
 
@@ -71,14 +73,37 @@ class Needs {
     edges_.emplace_back(task, cause);
   }
 
+  void add_needs(std::uint32_t task, std::uint64_t other) {
+    add_all(other, [this, task](const Cause& cause) { add(task, cause); });
+  }
+
   /// Adds a task or message, or in place of a join all that it stands for.
-  void add_all(std::uint32_t task, std::uint64_t other, int depth) {
+  void add_all(std::uint64_t other, Add each, int depth = 0) const {
     constexpr int kDeep = 64;
     const Cause cause = cause_of(other);
-    if (cause.what != Cause::What::unknown || depth == kDeep) return add(task, cause);
+    if (cause.what != Cause::What::unknown || depth == kDeep) return each(cause);
     const auto [first, last] =
         std::equal_range(parts_.begin(), parts_.end(), Pair(other, 0), by_first);
-    for (auto part = first; part != last; ++part) add_all(task, part->second, depth + 1);
+    for (auto part = first; part != last; ++part) add_all(part->second, each, depth + 1);
+  }
+
+  /// Waits of tasks in their middle: what has woken them, and all parts of what they waited for.
+  void add_waits() {
+    std::vector<Wait>& waits = model_.waits_;
+    for (std::uint32_t i = 0; i < model_.segments.size(); ++i) {
+      const Segment& segment = model_.segments[i];
+      if (segment.previous_of_task == kNone) continue;
+      const auto add_wait = [&](const Cause& cause) {
+        const bool is_need = cause.what == Cause::What::task || cause.what == Cause::What::message;
+        const std::uint32_t source = is_need ? model_.source_of(cause) : kNone;
+        if (source == kNone || source == segment.task || begin_of(cause) > segment.begin) return;
+        waits.push_back({i, cause});
+      };
+      add_wait(segment.cause);
+      if (segment.join != 0) add_all(segment.join, add_wait);
+    }
+    std::sort(waits.begin(), waits.end());
+    waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
   }
 
   /// Keys of a graph that runs again and again name several tasks. A part belongs to the first one
@@ -88,6 +113,7 @@ class Needs {
     for (const auto& [task, join] : model_.joined_) {
       const auto found = model_.task_index_.find(task);
       if (found == model_.task_index_.end()) continue;
+      if (cause_of(join).what != Cause::What::unknown) add_needs(found->second, join);
       const Task& one = model_.tasks[found->second];
       tasks.emplace_back(join, one.ready != kNever ? one.ready : model_.duration, found->second);
     }
@@ -97,7 +123,7 @@ class Needs {
       const std::int64_t begin = cause.what == Cause::What::unknown ? 0 : begin_of(cause);
       const auto task =
           std::lower_bound(tasks.begin(), tasks.end(), std::tuple(join, begin, std::uint32_t{0}));
-      if (task != tasks.end() && std::get<0>(*task) == join) add_all(std::get<2>(*task), by, 0);
+      if (task != tasks.end() && std::get<0>(*task) == join) add_needs(std::get<2>(*task), by);
     }
   }
 
@@ -139,6 +165,11 @@ void Model::join_needs() {
   fired_.clear();
   matched_.clear();
   joined_.clear();
+}
+
+std::span<const Wait> Model::waits_of(std::uint32_t segment) const {
+  const auto [first, last] = std::ranges::equal_range(waits_, segment, {}, &Wait::segment);
+  return {first, last};
 }
 
 std::uint32_t Model::source_of(Cause cause) const {

@@ -140,15 +140,17 @@ class PageData {
     std::vector<std::uint32_t> needs;
     for (const std::uint32_t row : rows) {
       const Segment& segment = model_.segments[row];
-      const bool is_first = segment.previous_of_task == kNone;
-      for (const Cause& need :
-           is_first ? model_.needs_of(segment.task) : std::span<const Cause>()) {
+      const auto add = [&](const Cause& need) {
         const std::uint32_t source = model_.source_of(need);
         if (source == kNone || row_of[source] == kNone || model_.is_main(model_.tasks[source])) {
-          continue;
+          return;
         }
         needs.push_back(row_of[source]);
+      };
+      if (segment.previous_of_task == kNone) {
+        for (const Cause& need : model_.needs_of(segment.task)) add(need);
       }
+      for (const Wait& wait : model_.waits_of(row)) add(wait.cause);
       offset.push_back(static_cast<std::uint32_t>(needs.size()));
     }
     page["needs"] = nullptr;

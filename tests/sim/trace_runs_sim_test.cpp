@@ -13,6 +13,7 @@
 #include "trace/clocks.hpp"
 #include "trace/merge.hpp"
 #include "trace_tool/analysis.hpp"
+#include "trace_tool/convert.hpp"
 #include "trace_tool/text.hpp"
 
 #include <gmock/gmock.h>
@@ -222,6 +223,20 @@ std::multiset<std::string> edges_of(const Model& model) {
 }
 
 using Edges = std::multiset<std::string>;
+
+/// Waits of tasks in their middle, without the main function: "a > b", where b waits for a.
+Edges waits_of(const Model& model) {
+  Edges edges;
+  for (std::uint32_t i = 0; i < model.segments.size(); ++i) {
+    const std::uint32_t task = model.segments[i].task;
+    for (const Wait& wait : model.waits_of(i)) {
+      const std::uint32_t source = model.source_of(wait.cause);
+      if (model.is_main(model.tasks[task])) continue;
+      edges.insert(model.name_of(model.tasks[source]) + " > " + model.name_of(model.tasks[task]));
+    }
+  }
+  return edges;
+}
 
 TEST_F(TraceRuns, RandomDags_EveryDependencyIsRecorded) {
   constexpr int kTasks = 24;
@@ -467,6 +482,63 @@ TEST_F(TraceRuns, ContinuationsOfFutures_NeedAllOfThem) {
           .get();
     }));
     EXPECT_EQ(edges_of(path.model), (Edges{"b > d", "c > d", "e > d"})) << seed;
+  }
+}
+
+// Those that have ended before somebody waits for all of them, too.
+TEST_F(TraceRuns, FinishedPartsOfFutures_AreDependencies) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+    const Path path(record(sim_config(1, 4, seed), [](World& world) {
+      auto b = world.async([] { work_ms(2); }, {.name = "b"});
+      auto c = world.async([] { work_ms(3); }, {.name = "c"});
+      auto inner = shoal::when_all(std::move(b), std::move(c));
+      shoal::sleep_for(std::chrono::milliseconds(10));
+      auto e = world.async([] { work_ms(30); }, {.name = "e"});
+      shoal::when_all(std::move(inner), std::move(e)).then([] { work_ms(1); }, "d").get();
+      std::vector<shoal::Future<void>> some;
+      some.push_back(world.async([] { work_ms(1); }, {.name = "f"}));
+      some.push_back(world.async([] { work_ms(90); }, {.name = "late"}));
+      shoal::sleep_for(std::chrono::milliseconds(10));
+      shoal::when_any(std::move(some))
+          .then([](const shoal::AnyReady<void>& /*any*/) { work_ms(1); }, "g")
+          .get();
+    }));
+    EXPECT_EQ(edges_of(path.model), (Edges{"b > d", "c > d", "e > d", "f > g"})) << seed;
+  }
+}
+
+// A worker may run the awaited task on the stack of the one that waits.
+TEST_F(TraceRuns, WaitsInTheMiddleOfTasks_AreOnThePathAndInTheGraph) {
+  for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
+    const std::string file = record(sim_config(1, 3, seed), [](World& world) {
+      world.spawn(
+          [&world] {
+            auto a = world.async([] { work_ms(5); }, {.name = "a"});
+            work_ms(1);
+            a.get();
+            auto b = world.async([] { work_ms(2); }, {.name = "b"});
+            auto c = world.async([] { work_ms(4); }, {.name = "c"});
+            shoal::when_all(std::move(b), std::move(c)).get();
+            work_ms(2);
+          },
+          {.name = "m"});
+      world.wait();
+    });
+    const Path path(file);
+    EXPECT_EQ(waits_of(path.model), (Edges{"a > m", "b > m", "c > m"})) << seed;
+    const std::int64_t chain = analyse(path.model).bounds.chain;
+    EXPECT_GE(chain, 11 * kMsInNs) << seed;  // a, c, and the end of m
+    EXPECT_LE(chain, 11 * kMsInNs + kMsInNs / 10) << seed;
+    EXPECT_GE(path.ns_of(PathStep::What::task), 11 * kMsInNs) << seed;
+    Input input(file);
+    to_dot(input, folder_.file("waits.dot"));
+    std::ifstream dot(folder_.file("waits.dot"));
+    const std::string text{std::istreambuf_iterator<char>(dot), {}};
+    std::size_t waits = 0;
+    for (std::size_t at = 0; (at = text.find("[style=dotted]", at)) != std::string::npos; ++at) {
+      ++waits;
+    }
+    EXPECT_EQ(waits, 3U) << text;
   }
 }
 

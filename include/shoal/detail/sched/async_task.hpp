@@ -43,6 +43,10 @@ class AsyncTask : public Task {
     });
   }
   [[nodiscard]] std::string name() const override { return "task"; }
+  bool begin_recorded() override {
+    promise_.state_->set_trace_id(trace_id);
+    return false;
+  }
 
  private:
   AsyncTask(TaskScope& in, CompletionOf<Result>* state, F&& function)

@@ -44,6 +44,8 @@ struct StaticName {
 /// One atomic word holds the number of references, whether the end has come, and whether a waiter
 /// exists: completing without waiters takes one atomic operation and no lock.
 class Completion : public WaitingRoom, public sync::Pooled {
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
  public:
   explicit Completion(Scheduler& scheduler) : WaitingRoom(scheduler) {}
   Completion(Scheduler& scheduler, std::string name)
@@ -56,10 +58,22 @@ class Completion : public WaitingRoom, public sync::Pooled {
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] bool is_over() const override { return is_ready(); }
   [[nodiscard]] bool needs(const Task& task) const override {
-    return &task == task_ && !is_ready();  // once it is, another task may be there
+    // Once it is ready, another task may be there.
+    return reinterpret_cast<std::uintptr_t>(&task) == task_.load(kRelaxed) && !is_ready();
   }
   /// The task fulfils the promise when it ends, not before. **Precondition**: no waiter yet.
-  void set_task(const Task& task) { task_ = &task; }
+  void set_task(const Task& task) {
+    task_.store(reinterpret_cast<std::uintptr_t>(&task), kRelaxed);
+  }
+  /// That task, which has begun, has this number in traces.
+  void set_trace_id(std::uint64_t id) {
+    if (id < kRecorded && task_.load(kRelaxed) != 0) task_.store(id | kRecorded, kRelaxed);
+  }
+  /// The task that has fulfilled it; 0: that is not recorded, or it is not ready.
+  [[nodiscard]] std::uint64_t join() const override {
+    const std::uint64_t task = is_ready() ? task_.load(kRelaxed) : 0;
+    return (task & kRecorded) != 0 ? task & ~kRecorded : 0;
+  }
   [[nodiscard]] bool is_ready() const {
     // acquire pairs with the release in complete()
     return (word_.load(std::memory_order_acquire) & kReady) != 0;
@@ -143,7 +157,7 @@ class Completion : public WaitingRoom, public sync::Pooled {
   static constexpr std::uint32_t kAwaited = 2;  // once set, it stays so
   static constexpr std::uint32_t kTaken = 4;    // an error, or it need not be
   static constexpr std::uint32_t kReference = 8;
-  static constexpr auto kRelaxed = std::memory_order_relaxed;
+  static constexpr std::uint64_t kRecorded = std::uint64_t{1} << 62U;  // no address has it
 
   [[noreturn]] void throw_error();
   void remove_shared();
@@ -154,7 +168,9 @@ class Completion : public WaitingRoom, public sync::Pooled {
   std::atomic<std::uint32_t> word_{kReference};
   const std::string name_;                   // may be empty
   const char* const static_name_ = nullptr;  // in its place
-  const Task* task_ = nullptr;               // that fulfils it, if that is known
+  // The address of the task that fulfils it, if that is known, or with kRecorded, once it has begun,
+  // its number in traces. relaxed: a waiter compares it with a task of its own that has not begun.
+  std::atomic<std::uint64_t> task_{0};
   std::exception_ptr error_;                 // written before kReady
 };
 

@@ -45,6 +45,8 @@ class Gate {
   static constexpr std::int64_t kWatching = std::int64_t{1} << 40U;
 
   void end_one(std::uint64_t join);
+  template <bool kIsRecorded>
+  std::int64_t enlist_in(const std::vector<Completion*>& parts);
   void try_to_pass();
   void leave_lists() noexcept;
 

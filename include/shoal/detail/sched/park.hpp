@@ -43,7 +43,8 @@ class Waitable {
   /// task that would wait.
   [[nodiscard]] virtual bool needs(const Task& /*task*/) const { return false; }
 
-  /// Number, in traces, of the things that have to end before; 0: it is one, or not recorded.
+  /// Number, in traces, of the things that have to end before, or of the one that has ended it;
+  /// 0: it is one that has not ended, or not recorded.
   [[nodiscard]] virtual std::uint64_t join() const { return 0; }
 
   /// Scheduler that keeps track of the waiters.

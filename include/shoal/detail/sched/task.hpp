@@ -107,9 +107,9 @@ class Task : public sync::Pooled, public TaskPlacement {
   }
   /// Number, in traces, of the dependencies that it had before it was made; 0: none are recorded.
   [[nodiscard]] virtual std::uint64_t join() const noexcept { return 0; }
-  /// Called before run() where tasks are recorded: a task that takes what it runs only now returns
-  /// true, and has the name of that.
-  virtual bool take_name() { return false; }
+  /// Called before run() where tasks are recorded; it has its trace_id. A task that takes what it
+  /// runs only now returns true, and has the name of that.
+  virtual bool begin_recorded() { return false; }
   /// It is about to be parked for long; the main function, in a wait that only other tasks end, and
   /// also before it polls for that.
   virtual void before_parking() {}

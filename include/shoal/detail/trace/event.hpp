@@ -30,7 +30,7 @@ enum class Kind : std::uint8_t {
   task_created = 1,  // id: task, value: 1 + worker that it is bound to or 0, name
   task_ready,        // id: task, value: id of the task or message that made it ready or 0
   task_started,      // id: task, value: priority as int64, name
-  task_parked,       // id: task, name: what it waits for
+  task_parked,       // id: task, name: what it waits for, value: join of the parts of that or 0
   task_resumed,      // id: task
   task_ended,        // id: task
   message_sent,      // id: message, value: peer_bytes(target, size), name: handler

@@ -124,8 +124,9 @@ inline void task_started(std::uint64_t task, int priority, NameId name) {
   detail::probe<Category::task>(Kind::task_started, task,
                                 static_cast<std::uint64_t>(std::int64_t{priority}), name);
 }
-inline void task_parked(std::uint64_t task, NameId reason) {
-  detail::probe<Category::task>(Kind::task_parked, task, 0, reason);
+/// `join` stands for the parts of what it waits for, and is 0 where that is one.
+inline void task_parked(std::uint64_t task, NameId reason, std::uint64_t join = 0) {
+  detail::probe<Category::task>(Kind::task_parked, task, join, reason);
 }
 inline void task_resumed(std::uint64_t task) {
   detail::probe<Category::task>(Kind::task_resumed, task);
