@@ -616,8 +616,9 @@ class TaskGraph final : private term::Unsatisfied {
       if constexpr (std::is_same_v<K, int>) {
         numbers[0] = key_;
       } else if constexpr (count > 0) {
-        std::apply([out = numbers.data()](const auto&... parts) mutable { ((*out++ = parts), ...); },
-                   key_);
+        std::apply(
+            [out = numbers.data()](const auto&... parts) mutable { ((*out++ = parts), ...); },
+            key_);
       }
       return count;
     }
@@ -757,9 +758,8 @@ class TaskGraph final : private term::Unsatisfied {
     if (indegree == 1 && count == 1 && dense_ == nullptr) return spawn(k);
     const std::uint64_t hash = KeyHash<K>{}(k);
     graph::Entry entry;
-    const graph::Fulfill result = dense_ != nullptr
-                                      ? count_dense(k, count, indegree, entry)
-                                      : count_apart(hash, k, count, indegree, entry);
+    const graph::Fulfill result = dense_ != nullptr ? count_dense(k, count, indegree, entry)
+                                                    : count_apart(hash, k, count, indegree, entry);
     record_waiting(hash, result);
     finish(k, result, entry, count);
   }

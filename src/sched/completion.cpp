@@ -38,8 +38,7 @@ std::string Completion::name() const {
 }
 
 std::string Completion::promise_name() const {
-  const bool has_name =
-      !name_.empty() || static_name_ != nullptr || task_.load(kRelaxed) != 0;
+  const bool has_name = !name_.empty() || static_name_ != nullptr || task_.load(kRelaxed) != 0;
   return !has_name ? name() : fmt::format("promise '{}'", name());
 }
 

@@ -33,8 +33,7 @@ void Stream::count_drop(Kind kind) noexcept {
   add_one(dropped_[static_cast<std::size_t>(info_of(kind).category)]);
 }
 
-void Stream::record_slowly(Kind kind, std::uint64_t id, std::uint64_t value,
-                           NameId name) noexcept {
+void Stream::record_slowly(Kind kind, std::uint64_t id, std::uint64_t value, NameId name) noexcept {
   Event event;
   fill(event, now(), kind, id, value, name);
   if (events_.looks_full() && !make_room(event)) return;

@@ -206,16 +206,14 @@ TEST(SimulatedNetwork, AnswersOfManyReceivers_ArriveOneAfterTheOther) {
 
 // The announcement arrives after a hop. The receiver has begun to send 1 us before that.
 TEST(SimulatedNetwork, AnAnswer_WaitsBehindWhatItsProcessSends) {
-  EXPECT_THAT(
-      payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{0, 2, kHop - 1000})[0],
-      ElementsAre(3 * kHop + kBusy - 1000));
+  EXPECT_THAT(payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{0, 2, kHop - 1000})[0],
+              ElementsAre(3 * kHop + kBusy - 1000));
 }
 
 // The first byte of another packet arrives at the sender 1 us before that of the answer.
 TEST(SimulatedNetwork, AnAnswer_WaitsForWhatItsReceiverReceives) {
-  EXPECT_THAT(
-      payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{2, 1, kHop - 1000})[0],
-      ElementsAre(3 * kHop + kBusy - 1000));
+  EXPECT_THAT(payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{2, 1, kHop - 1000})[0],
+              ElementsAre(3 * kHop + kBusy - 1000));
 }
 
 // Each message fills the window. The next one leaves when the report on it has arrived.

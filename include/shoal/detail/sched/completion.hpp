@@ -168,10 +168,11 @@ class Completion : public WaitingRoom, public sync::Pooled {
   std::atomic<std::uint32_t> word_{kReference};
   const std::string name_;                   // may be empty
   const char* const static_name_ = nullptr;  // in its place
-  // The address of the task that fulfils it, if that is known, or with kRecorded, once it has begun,
-  // its number in traces. relaxed: a waiter compares it with a task of its own that has not begun.
+  // The address of the task that fulfils it, if that is known, or with kRecorded, once it has
+  // begun, its number in traces. relaxed: a waiter compares it with a task of its own that has not
+  // begun.
   std::atomic<std::uint64_t> task_{0};
-  std::exception_ptr error_;                 // written before kReady
+  std::exception_ptr error_;  // written before kReady
 };
 
 /// Waits for the end, at most until a time of Team::now_ns(), or of another clock, which then tells
