@@ -1,18 +1,24 @@
 """Programs with a planted cause of slowness, their opposites, and healthy programs: shoal-trace
 names the cause, and nothing else. Simulated over seeds, where virtual time contains the cause, and
 on real threads: the verdict on a simulated run is that on the real one. Where virtual time does not
-contain it, the simulated run has no verdict and says so."""
+contain it, the simulated run has no verdict and says so.
+
+tests/trace/verdicts runs all of them many times, on a quiet machine and beside a busy loop, and
+prints a table."""
 
 import json
 import os
+import re
 import shlex
 import shutil
+from dataclasses import dataclass
 
 import suite
 
 SEEDS = int(os.environ.get("TRACE_CAUSES_SEEDS", "3"))  # of each simulated program
 RUNS = int(os.environ.get("TRACE_CAUSES_RUNS", "1"))  # of each real one
-HEALTHY = 10
+HEALTHY = 11
+RELAY, RELAYS = ("healthy", 10), 30  # waits in its tasks, and in its main function
 # Other programs of the machine: says so in place of any verdict.
 DISTURBED = "disturbed"
 
@@ -74,6 +80,87 @@ WITHOUT_PLACE = ("narrow-mask", "more-workers-than-cores", "disturbed")
 # True of a run without a cause.
 HEALTHY_BOUNDS = ("work", "chain")
 ANY_BOUNDS = (*HEALTHY_BOUNDS, "messages", "imbalance", "waiting")
+SIZES = ("small", "large")
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A program with a cause, its opposite, or a healthy one."""
+
+    words: tuple
+    options: tuple
+    wanted: str | None = None  # kind of its hint
+    bounds: tuple = ANY_BOUNDS  # of a verdict without a hint
+    prefix: tuple = ()
+    simulated: bool = True  # virtual time contains it
+    real: bool = True
+
+    def command(self, program, seed=None):
+        """Of a simulated run with that seed, or of a real one."""
+        dry = () if seed is None else ("--sim-dry", "--sim-seed", seed)
+        return [str(word) for word in (*self.prefix, program, *self.words, *self.options, *dry)]
+
+    def problem(self, facts, verdict, is_real):
+        """What is wrong with the summary and the verdict on a run; "" for nothing. Other programs
+        of the machine may stand in place of the verdict on a real run."""
+        allowed = {self.wanted} - {None} | ({DISTURBED} if is_real else set())
+        hints = {hint["kind"] for hint in facts.get("hints", [])}
+        not_modelled = "Not modelled: more workers than processors" in facts.get("not_modelled", "")
+        cause, place = verdict["cause"], verdict.get("place", "")
+        if not_modelled == is_real:
+            return f"not modelled: {facts.get('not_modelled')}"
+        if not hints <= allowed or (self.wanted is not None and not hints):
+            return f"hints {sorted(hints)} in place of {self.wanted}"
+        if len(verdict["sentences"]) != 3 or verdict["without_ns"] > verdict["duration_ns"]:
+            return "not three sentences, or the run would take longer without the cause"
+        if cause == "":
+            if self.wanted is not None or verdict["bound"] not in self.bounds:
+                return f"the verdict '{verdict['bound']}' in place of {self.wanted or self.bounds}"
+        elif cause not in allowed or verdict["bound"] != BOUNDS[cause]:
+            return f"the verdict '{verdict['bound']}' by {cause}"
+        elif cause not in WITHOUT_PLACE and (not re.search(r"planted\.cpp:[0-9]+", place) or
+                                             place not in verdict["sentences"][2]):
+            return f"the place '{place}'"
+        return ""
+
+    def is_disturbed(self, facts):
+        return DISTURBED in {hint["kind"] for hint in facts.get("hints", [])}
+
+
+def planted_programs():
+    """All programs of this suite, by their names."""
+    processors = sorted(os.sched_getaffinity(0))
+    mask = ("taskset", "-c", processors[0])
+    many = ("--workers", 4 * len(processors))
+    programs = {}
+    for name, (hint, options) in {**CAUSES, **SIMULATED}.items():
+        real = name in CAUSES
+        for size in SIZES:
+            programs[f"{name} {size}"] = Planted((name, size), options, hint, real=real)
+            programs[f"{name} {size} opposite"] = Planted((name, size, "opposite"), options,
+                                                          OPPOSITES.get(name), real=real)
+    for size in SIZES:
+        for which, ranks, hint in (("", ",from=0,to=1", "slow-link"), (" opposite", "", None)):
+            faults = ("--sim-faults", f"delay:p=1,by=500us{ranks}")
+            programs[f"link {size}{which}"] = Planted(("link", size), (*FOUR_RANKS, *faults), hint,
+                                                      real=False)
+        programs[f"spins {size}"] = Planted(("spins", size), many, real=False)
+        times = len(processors) * (2 if size == "small" else 4)
+        programs[f"workers {size}"] = Planted(("spins", size), ("--workers", times),
+                                              "more-workers-than-cores", simulated=False)
+    programs["workers opposite"] = Planted(("spins", "small"), ("--workers", len(processors)),
+                                           simulated=False)
+    programs["workers asleep"] = Planted(("healthy", 0), ("--workers", 3 * len(processors)),
+                                         simulated=False)
+    if len(processors) > 1 and shutil.which("taskset") is not None:
+        for size, options in (("small", ("--workers", 2)), ("large", ())):
+            programs[f"mask {size}"] = Planted(("spins", size), options, "narrow-mask",
+                                               prefix=mask, simulated=False)
+        programs["mask opposite"] = Planted(("spins", "small"), ("--workers", 2), simulated=False)
+    for number in range(HEALTHY):
+        for ranks, options in ((1, ONE_RANK), (4, FOUR_RANKS)):
+            programs[f"healthy {number}, ranks {ranks}"] = Planted(("healthy", number), options)
+    return programs
 
 
 class Causes(suite.Suite):
@@ -85,39 +172,19 @@ class Causes(suite.Suite):
     def tool(self, *arguments):
         return json.loads(self.run_command([self.program("shoal-trace"), *arguments]).output)
 
-    def hints(self, *command, name="run"):
-        """The kinds of hints on a run, with their texts."""
-        path = self.scratch / f"{name}.trace"
+    def check(self, planted, seed=None, name="run"):
+        """One run has the right hints, and the verdict that they give."""
+        path = self.scratch / f"{name}{seed or ''}.trace"
+        command = planted.command(self.planted, seed)
         self.run_command([*command, "--trace", path])
         facts = self.tool("summary", "--json", path)
-        simulated = "--sim-dry" in command
-        self.assertEqual("Not modelled: more workers than processors" in
-                         facts.get("not_modelled", ""), simulated, facts)
-        return {hint["kind"]: hint["text"] for hint in facts.get("hints", [])}
+        verdict = self.tool("why", "--json", path)
+        self.assertEqual(planted.problem(facts, verdict, seed is None), "",
+                         f"{shlex.join(command)}\n{facts.get('hints')}\n{verdict}")
 
-    def check_verdict(self, wanted, line, bounds, name="run"):
-        """The verdict names what the hints do; without one, a bound that the run is near to."""
-        verdict = self.tool("why", "--json", self.scratch / f"{name}.trace")
-        line = f"{line}\n{verdict}"
-        self.assertEqual(len(verdict["sentences"]), 3, line)
-        self.assertLessEqual(verdict["without_ns"], verdict["duration_ns"], line)
-        if verdict["cause"] == "":
-            self.assertIsNone(wanted, line)
-            self.assertIn(verdict["bound"], bounds, line)
-            return
-        self.assertIn(verdict["cause"], (wanted, DISTURBED), line)
-        self.assertEqual(verdict["bound"], BOUNDS[verdict["cause"]], line)
-        if verdict["cause"] not in WITHOUT_PLACE:
-            self.assertRegex(verdict["place"], r"planted\.cpp:[0-9]+", line)
-            self.assertIn(verdict["place"], verdict["sentences"][2], line)
-
-    def simulated(self, words, options, wanted, bounds=ANY_BOUNDS, name="run"):
+    def simulated(self, *planted, name="run"):
         for seed in range(1, SEEDS + 1):
-            command = [self.planted, *words, *options, "--sim-dry", "--sim-seed", seed]
-            hints = self.hints(*command, name=f"{name}{seed}")
-            line = f"{shlex.join(map(str, command))}\n{hints}"
-            self.assertEqual(set(hints), {wanted} - {None}, line)
-            self.check_verdict(wanted, line, bounds, f"{name}{seed}")
+            self.check(Planted(*planted), seed, name)
 
     def check_differences(self, wanted):
         """Why the run with the cause is slower than its opposite, if it is."""
@@ -131,20 +198,14 @@ class Causes(suite.Suite):
             self.assertEqual(verdict["bound"], BOUNDS[wanted], line)
             self.assertRegex(verdict["sentences"][0], "^B takes .* longer than A", line)
 
-    def real(self, words, options, wanted, prefix=(), bounds=ANY_BOUNDS):
+    def real(self, *planted, **more):
         for _ in range(RUNS):
-            command = [*prefix, self.planted, *words, *options]
-            hints = self.hints(*command)
-            line = f"{shlex.join(map(str, command))}\n{hints}"
-            self.assertLessEqual(set(hints), {wanted, DISTURBED}, line)
-            if wanted is not None:
-                self.assertTrue(set(hints) & {wanted, DISTURBED}, line)
-            self.check_verdict(wanted, line, bounds)
+            self.check(Planted(*planted, **more))
 
     @suite.cases({name: (name, *cause) for name, cause in {**CAUSES, **SIMULATED}.items()})
     def test_simulated(self, cause):
         name, hint, options = cause
-        for size in ("small", "large"):
+        for size in SIZES:
             self.simulated((name, size), options, hint)
             self.simulated((name, size, "opposite"), options, OPPOSITES.get(name), name="opposite")
             if name not in OTHER_WORK:
@@ -152,7 +213,7 @@ class Causes(suite.Suite):
 
     def test_simulated_link(self):
         """Messages from one rank to another take longer; opposite: all messages do."""
-        for size in ("small", "large"):
+        for size in SIZES:
             slow = (*FOUR_RANKS, "--sim-faults", "delay:p=1,by=500us,from=0,to=1")
             self.simulated(("link", size), slow, "slow-link")
             evenly = (*FOUR_RANKS, "--sim-faults", "delay:p=1,by=500us")
@@ -162,15 +223,28 @@ class Causes(suite.Suite):
     @suite.cases({name: (name, *cause) for name, cause in CAUSES.items()})
     def test_real(self, cause):
         name, hint, options = cause
-        for size in ("small", "large"):
+        for size in SIZES:
             self.real((name, size), options, hint)
             self.real((name, size, "opposite"), options, OPPOSITES.get(name))
 
     def test_not_modelled(self):
         """Masks, more workers than processors, and other programs: virtual time has none."""
         processors = len(os.sched_getaffinity(0))
-        for size in ("small", "large"):
+        for size in SIZES:
             self.simulated(("spins", size), ("--workers", 4 * processors), None)
+
+    def test_waits(self):
+        """A chain of tasks, each of which waits in its middle for the one before: the graph has
+        the waits."""
+        path = self.scratch / "run.trace"
+        graph = self.scratch / "run.dot"
+        for seed in range(1, SEEDS + 1):
+            self.run_command([*Planted(RELAY, ONE_RANK).command(self.planted, seed),
+                              "--trace", path])
+            self.assertEqual(self.tool("why", "--json", path)["bound"], "chain")
+            self.run_command([self.program("shoal-trace"), "convert", "--to", "dot", path,
+                              "-o", graph])
+            self.assertEqual(graph.read_text().count("[style=dotted]"), RELAYS)
 
     @suite.cases(range(HEALTHY))
     def test_healthy(self, number):
@@ -191,7 +265,7 @@ class Causes(suite.Suite):
     def test_real_workers(self):
         """More workers than processors."""
         processors = len(os.sched_getaffinity(0))
-        for size, times in (("small", 2), ("large", 4)):
+        for size, times in zip(SIZES, (2, 4)):
             self.real(("spins", size), ("--workers", times * processors), "more-workers-than-cores")
         self.real(("spins", "small"), ("--workers", processors), None)
         # Workers that sleep need no processor.

@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -459,6 +460,21 @@ void bound_evenly(World& world) {
   world.wait();
 }
 
+/// A chain of tasks, each of which waits in its middle for the one before.
+void relay(World& world) {
+  shoal::Future<void> last = world.async([] { work(4000); }, {.name = "link"});
+  for (int i = 1; i < 30; ++i) {
+    last = world.async(
+        [before = std::move(last)]() mutable {
+          before.get();
+          work(4000);
+        },
+        {.name = "link"});
+  }
+  last.get();
+  world.wait();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -466,8 +482,8 @@ int main(int argc, char** argv) {
     const std::vector<std::string> args(world.args().begin() + 1, world.args().end());
     if (args.at(0) == "healthy") {
       constexpr std::array kHealthy = {
-          bag_of_tasks, stencil, chain,         balanced_steps,  ring,
-          all_to_all,   split,   flow_of_tiles, locked_counters, bound_evenly};
+          bag_of_tasks, stencil,       chain,           balanced_steps, ring, all_to_all,
+          split,        flow_of_tiles, locked_counters, bound_evenly,   relay};
       kHealthy.at(static_cast<std::size_t>(std::stoi(args.at(1))))(world);
       return;
     }
