@@ -161,33 +161,66 @@ void overloaded_rank(Advice& advice) {
                   rank, time_text(most), time_text(mean), share_text(idle, 1)));
 }
 
-void missing_priority(Advice& advice) {
-  struct Lost {
-    std::int64_t ns = 0;
-    std::uint64_t count = 0;
-    std::map<NameId, std::int64_t> behind;
-  };
+/// Time that tasks of a name have waited behind others on which less depends.
+struct Lost {
+  std::int64_t ns = 0;
+  std::uint64_t count = 0;
+  std::map<NameId, std::int64_t> behind;
+};
+
+std::uint32_t first_segment_of(const Model& model, std::uint32_t task) {
+  std::uint32_t first = model.tasks[task].last_segment;
+  while (first != kNone && model.segments[first].previous_of_task != kNone) {
+    first = model.segments[first].previous_of_task;
+  }
+  return first;
+}
+
+/// The task that a task needs and that ended last; kNone: it needs none.
+std::uint32_t last_needed(const Model& model, std::uint32_t task) {
+  std::uint32_t last = kNone;
+  for (const Cause& need : model.needs_of(task)) {
+    const std::uint32_t source = model.source_of(need);
+    if (source == kNone || model.tasks[source].end == kNever) continue;
+    if (last == kNone || model.tasks[source].end > model.tasks[last].end) last = source;
+  }
+  return last;
+}
+
+/// Adds the others that ran where a task started although it was ready and has more behind it.
+void add_lost(const Advice& advice, std::uint32_t index, std::map<NameId, Lost>& lost) {
+  constexpr int kLookBack = 1000;  // a long queue of ready tasks makes this no slower
+  const Model& model = advice.model;
   const std::vector<std::int64_t>& chain = advice.analysis.chains;
+  const Task& task = model.tasks[index];
+  const std::uint32_t first = first_segment_of(model, index);
+  if (first == kNone || task.ready == kNever) return;
+  std::uint32_t other = model.segments[first].previous_on_track;
+  for (int i = 0; other != kNone && i < kLookBack;
+       other = model.segments[other].previous_on_track, ++i) {
+    const Segment& ran = model.segments[other];
+    if (ran.begin < task.ready) break;
+    const Task& before = model.tasks[ran.task];
+    const bool matters_less = 2 * chain[ran.task] < chain[index];
+    if (!matters_less || before.name == task.name || before.priority > task.priority) continue;
+    Lost& sum = lost[task.name];
+    sum.ns += ran.end - ran.begin;
+    sum.behind[before.name] += ran.end - ran.begin;
+    ++sum.count;
+  }
+}
+
+// Of a task that waited for its worker for a moment, the path goes on with the one before it there:
+// what the task needs has waited as well.
+void missing_priority(Advice& advice) {
   std::map<NameId, Lost> lost;
+  std::vector<bool> seen(advice.model.tasks.size());
   for (const PathStep& step : advice.analysis.path) {
     if (step.what != PathStep::What::task) continue;
-    const Segment& segment = advice.model.segments[step.index];
-    const Task& task = advice.model.tasks[segment.task];
-    if (segment.previous_of_task != kNone || task.ready == kNever) continue;
-    // Others that ran there although this one was ready and has more behind it.
-    constexpr int kLookBack = 1000;  // a long queue of ready tasks makes this no slower
-    std::uint32_t other = segment.previous_on_track;
-    for (int i = 0; other != kNone && i < kLookBack;
-         other = advice.model.segments[other].previous_on_track, ++i) {
-      const Segment& ran = advice.model.segments[other];
-      if (ran.begin < task.ready) break;
-      const Task& before = advice.model.tasks[ran.task];
-      const bool matters_less = 2 * chain[ran.task] < chain[segment.task];
-      if (!matters_less || before.name == task.name || before.priority > task.priority) continue;
-      Lost& sum = lost[task.name];
-      sum.ns += ran.end - ran.begin;
-      sum.behind[before.name] += ran.end - ran.begin;
-      ++sum.count;
+    std::uint32_t task = advice.model.segments[step.index].task;
+    for (; task != kNone && !seen[task]; task = last_needed(advice.model, task)) {
+      seen[task] = true;
+      add_lost(advice, task, lost);
     }
   }
   // Workers that always have something to do gain nothing by another order.

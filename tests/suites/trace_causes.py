@@ -144,6 +144,7 @@ def planted_programs():
             faults = ("--sim-faults", f"delay:p=1,by=500us{ranks}")
             programs[f"link {size}{which}"] = Planted(("link", size), (*FOUR_RANKS, *faults), hint,
                                                       real=False)
+    for size in SIZES:
         programs[f"spins {size}"] = Planted(("spins", size), many, real=False)
         times = len(processors) * (2 if size == "small" else 4)
         programs[f"workers {size}"] = Planted(("spins", size), ("--workers", times),
