@@ -44,6 +44,21 @@ def _launch_command(launcher, count):
     return command
 
 
+def _use_own_mpi(launcher, environment):
+    """Lets the processes find the MPI of PyPI that a launcher of this environment belongs to."""
+    folder = pathlib.Path(launcher).parent.parent
+    if folder != pathlib.Path(sys.executable).parent.parent:
+        return
+    libraries = [str(folder / "lib"), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
+    environment["LD_LIBRARY_PATH"] = ":".join(libraries)
+    if _is_open_mpi(launcher):
+        environment["OPAL_PREFIX"] = str(folder)
+        return
+    plugin = pathlib.Path(_core.__file__).parent / "libshoal_mpi_abi.so"
+    if plugin.exists():
+        environment.setdefault("SHOAL_MPI_PLUGIN", str(plugin))
+
+
 def _refuse(text):
     print(f"shoal: error: {text}", file=sys.stderr)
     return 1
@@ -84,6 +99,7 @@ def _run(options):
     if launcher is None or is_simulated or options.embedded:
         environment["SHOAL_RANKS"] = str(options.ranks)
     else:
+        _use_own_mpi(launcher, environment)
         command = [*_launch_command(launcher, options.ranks), *command]
     os.execvpe(command[0], command, environment)
 

