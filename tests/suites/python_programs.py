@@ -166,7 +166,7 @@ class Failures(Programs):
         self.run_python("failing", "exits", *mode, code=3)
 
     def test_interrupted(self):
-        program = ("import shoal; shoal.run(lambda world: print('waits', flush=True) "
+        program = ("import shoal; shoal.run(lambda world: world.rank or print('waits', flush=True) "
                    "or shoal.sleep(60), ranks=2)")
         path = self.folder() / "waits.py"
         path.write_text(program)
