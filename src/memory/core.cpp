@@ -64,15 +64,11 @@ Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::sourc
     : scope_(scope),
       rank_(scope.rank().value()),
       size_(scope.size()),
-      write_size_(size_),
       heap_bytes_(options.heap_bytes) {
   remote_ = std::make_unique<Remote>(*this, options, place);
   id_ = remote_->id();
   heap_ = remote_->heap().data();
-  if (!remote_->checks()) {
-    // release pairs with the acquire in direct()
-    bases_[rank_].store(heap_, std::memory_order_release);
-  }
+  if (!remote_->checks()) remote_->open_own();
 }
 
 Core::~Core() = default;

@@ -140,6 +140,8 @@ class Remote final : private term::Unsatisfied {
     return heap_.last_writer(offset, size_bytes);
   }
 
+  /// Lets direct() reach the heap of the caller's rank.
+  void open_own();
   /// Returns the address of a range in this process, see Core::reach().
   [[nodiscard]] std::byte* reach(const Range& range, Access access);
   void get(const Range& from, std::byte* to, Pending& pending);
@@ -249,13 +251,14 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] std::string title() const override;
   void close_handlers() override;
   bool run_ended() override;
-  void attempts_begin() override { core_.write_size_.store(0, std::memory_order_relaxed); }
+  void attempts_begin() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
 
   Core& core_;
   TeamCore& scope_;
   bool run_has_ended_ = false;  // written when no thread of the run is left
+  bool has_attempts_ SHOAL_GUARDED_BY(mutex_) = false;
   const std::string name_;
   const bool checks_;
   const bool may_share_;

@@ -123,7 +123,7 @@ void Remote::on_place(const HeapPlace& place) {
       sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     Peer& peer = peers_[place.rank];
-    std::byte* const base = take_base(place, is_here, peer);
+    std::byte* const base = has_attempts_ ? nullptr : take_base(place, is_here, peer);
     if (place.way == HeapPlace::Way::window) peer.window = place.address;
     peer.way = base != nullptr ? Way::direct : Way::messages;
     if (base != nullptr) direct_count_.fetch_add(1, std::memory_order_relaxed);
@@ -162,8 +162,23 @@ std::byte* Remote::reach(const Range& range, Access access) {
     return place(range.offset);
   }
   if (checks_ || !may_be_near(range.rank) || connect(range.rank) == Way::messages) return nullptr;
-  if (sync::watches_strands() && goes_apart(access)) return nullptr;
-  return core_.known(range.rank, range.offset, range.extent_bytes(), core_.size_);
+  return core_.direct(range.rank, range.offset, range.extent_bytes(), access);
+}
+
+void Remote::open_own() {
+  const sync::Lock lock(mutex_);
+  // release pairs with the acquire in direct()
+  if (!has_attempts_) core_.bases_[core_.rank_].store(core_.heap_, std::memory_order_release);
+}
+
+// Every access comes through Core::reach() from then on, which refuses writes of attempts: the heap
+// of the rank is reached there, and others by messages.
+void Remote::attempts_begin() {
+  const sync::Lock lock(mutex_);
+  has_attempts_ = true;
+  for (int rank = 0; rank < core_.size_; ++rank) {
+    core_.bases_[rank].store(nullptr, std::memory_order_release);
+  }
 }
 
 }  // namespace shoal::memory

@@ -158,14 +158,7 @@ class Core {
   [[nodiscard]] std::byte* direct(int rank, std::uint64_t offset, std::size_t size_bytes,
                                   Access access) const {
     if (sync::watches_strands() && goes_apart(access) && rank != rank_) return nullptr;
-    // relaxed: a task that runs in attempts comes after the change
-    return known(rank, offset, size_bytes,
-                 writes(access) ? write_size_.load(std::memory_order_relaxed) : size_);
-  }
-  /// Returns the address of a range that was found before on a rank below `size`, else nullptr.
-  [[nodiscard]] std::byte* known(int rank, std::uint64_t offset, std::size_t size_bytes,
-                                 int size) const {
-    if (static_cast<unsigned>(rank) < static_cast<unsigned>(size)) [[likely]] {
+    if (static_cast<unsigned>(rank) < static_cast<unsigned>(size_)) [[likely]] {
       // acquire pairs with the release in Remote::connect()
       std::byte* const base =
           bases_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
@@ -255,7 +248,6 @@ class Core {
   TeamCore& scope_;
   const int rank_;
   const int size_;
-  std::atomic<int> write_size_;  // size_; 0 once tasks run in attempts: writes look for one
   const std::uint64_t heap_bytes_;
   std::uint32_t id_ = 0;
   std::byte* heap_ = nullptr;  // the own one
