@@ -397,6 +397,38 @@ TEST(Retries, Invocations_HappenOnceAndInOrder) {
   });
 }
 
+// --- global memory
+
+TEST(Retries, GlobalMemoryOfTheOwnRank_IsRead_AndAllIsUsedAsBeforeAfterwards) {
+  expect_well([](World& world) {
+    shoal::GlobalMemory memory(world, {.name = "field"});
+    const auto words = memory.collective_allocate<long>(4);
+    const Rank other(1 - world.rank());
+    world.barrier();
+    memory.put(words.on(other), 5L).wait();  // the way to it is known from now on
+    world.barrier();
+    Failing failing(1);
+    auto read = world.async(
+        [&] {
+          const long value = memory.get(words);
+          failing.end();
+          return value;
+        },
+        {.retries = 1});
+    EXPECT_EQ(read.get(), 5);
+    world.barrier();
+    memory.put(words.on(other), 6L).wait();
+    world.barrier();
+    memory.fetch_add(words.on(other), 1L);
+    memory.fetch_add(words, 10L);
+    EXPECT_GE(memory.get(words.on(other)), 7);
+    world.barrier();
+    EXPECT_EQ(memory.get(words), 17);
+    EXPECT_EQ(memory.get(words.on(other)), 17);
+    world.barrier();
+  });
+}
+
 // --- refused
 
 /// Things that an attempt may use.
