@@ -131,8 +131,7 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
     std::copy(values.begin(), values.end(), elements_.begin() + place);
   }
   [[nodiscard]] std::vector<T> get_run(std::size_t first, std::size_t count) const {
-    const auto from =
-        elements_.begin() + static_cast<std::ptrdiff_t>(place_here(first, count));
+    const auto from = elements_.begin() + static_cast<std::ptrdiff_t>(place_here(first, count));
     return std::vector<T>(from, from + static_cast<std::ptrdiff_t>(count));
   }
   /// Calls run(owner, offset, length) for each longest run of elements that are contiguous on one

@@ -448,8 +448,8 @@ class GlobalMemory {
   template <class T>
   [[nodiscard]] GlobalPtr<T> allocate_laid_out(std::size_t count, std::uint64_t layout,
                                                const std::source_location& place) {
-    return pointer<T>(
-        rank(), core_->allocate_collectively(bytes_of<T>(count), alignof(T), layout, place));
+    return pointer<T>(rank(),
+                      core_->allocate_collectively(bytes_of<T>(count), alignof(T), layout, place));
   }
   using Access = memory::Access;
 

@@ -82,8 +82,8 @@ struct Place {
 [[nodiscard]] Team& world_here(const char* what);
 /// Refuses the index of an element of a container. **Errors**: CheckError that names it.
 [[noreturn]] void refuse_element(const Place& place, std::size_t index, std::size_t size);
-/// Refuses an element that is not on this rank, as the rank that invokes takes it to be. **Errors**:
-/// CheckError that names it.
+/// Refuses an element that is not on this rank, where the rank that invokes looks for it.
+/// **Errors**: CheckError that names it.
 [[noreturn]] void refuse_distribution(const Place& place, std::size_t index, std::size_t size);
 /// Table of the team of an object on the calling rank. **Errors**: CheckError, naming `what`.
 [[nodiscard]] Objects& objects_for(const Address& address, const char* what);

@@ -111,7 +111,9 @@ std::uint64_t Distribution::signature() const {
   mix(static_cast<std::uint64_t>(kind_));
   for (const std::size_t value : {size_, ranks_, block_}) mix(value);
   if (lists_ != nullptr) {
-    for (const Location& one : lists_->locations) mix(static_cast<std::uint64_t>(one.owner.value()));
+    for (const Location& one : lists_->locations) {
+      mix(static_cast<std::uint64_t>(one.owner.value()));
+    }
   }
   return hash;
 }

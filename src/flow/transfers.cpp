@@ -425,7 +425,8 @@ void Transfers::check_all_received() const {
   }
   const std::string datum = core_.handles().name_of(id.handle);
   throw CheckError(fmt::format(
-      "flow '{}': rank {} has sent value {} of '{}' to rank {}, where no insertion receives it{}{}: "
+      "flow '{}': rank {} has sent value {} of '{}' to rank {}, where no insertion receives "
+      "it{}{}: "
       "rank {} has left out the insertion of a task that reads '{}' there, or of one that writes "
       "or migrates it before, and has used an older value; a rank of a pruned flow inserts all "
       "that changes data which it reads later",

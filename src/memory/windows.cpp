@@ -75,11 +75,10 @@ void Remote::end_window_get(RequestId id, std::uint64_t offset, WindowGet& get) 
   const Request request = take(id);
   if (request.pending == nullptr) return;
   if (get.mark != 0) {
-    request.pending->fail(std::make_exception_ptr(CheckError(
-        fmt::format("memory '{}': get of {} bytes at {:#x} of rank {}, on rank {}: rank {} has "
-                    "destroyed the memory: keep it until wait() has returned",
-                    name_, request.size_bytes, offset, request.target, core_.rank_,
-                    request.target))));
+    request.pending->fail(std::make_exception_ptr(CheckError(fmt::format(
+        "memory '{}': get of {} bytes at {:#x} of rank {}, on rank {}: rank {} has "
+        "destroyed the memory: keep it until wait() has returned",
+        name_, request.size_bytes, offset, request.target, core_.rank_, request.target))));
   }
   request.pending->end_one();
 }
