@@ -104,7 +104,7 @@ void started(Task& task) noexcept {
 void attempt_failed(const Task& task) noexcept {
   if (!trace::on<trace::Category::task>()) return;
   if (task.trace_id == 0 || task.trace_id == trace::kHiddenTask) return;
-  record_parked(task, trace::kFailedAttempt);
+  record_parked(task, trace::kFailedAttempt, 0);
   trace::task_ready(task.trace_id, 0);
   trace::task_resumed(task.trace_id);
 }
