@@ -3,13 +3,20 @@
  *
  * Rank 0 runs a random program in each of several teams that come one after the other. It sends messages to a receiver of
  * the team on rank 1, multicasts to it and to rank 2, which rank 1 passes on, and sends one message to a handler of its
- * own that exists. The receiver is made by the main function of rank 1 at any time; or by that own handler; or when rank 2
- * has handled a multicast. It ends with its team, when all messages of the team have been handled.
+ * own that exists. The main function of rank 1 makes the receiver: at once; or when that own handler has run; or when rank
+ * 2 has handled a multicast. It opens when the main function begins to wait for something. A yield opens nothing: in a
+ * fourth kind of program the receiver is made at once, and the main function yields until the own handler has run. The
+ * receiver ends with its team, when all messages of the team have been handled.
+ *
+ * Waiting messages are in the window of their sender while the main function runs, and leave it when that pauses, by a
+ * wait or a yield.
  *
  * Asserted: every run ends (no deadlock); messages of a stream, those of one sender to one receiver, are handled in the
- * order of their sending; a receiver gets messages of its own team only, and none waits when it ends. BROKEN_...: a
- * defect that the search must find. One of them is a limit: a sender that is asked to keep what is for a receiver also
- * keeps the multicast that rank 2 waits for.
+ * order of their sending; a receiver gets messages of its own team only, and none waits when it ends; a message that waits
+ * does not leave the window while the main function runs, so that windows bound what comes before it makes its receivers.
+ * BROKEN_...: a defect that the search must find. One of them is a limit: a sender that is asked to keep what is for a
+ * receiver also keeps the multicast that rank 2 waits for. In another one messages for a receiver that is made, and not
+ * open, stay in the window during a yield: the main function may yield until it has a message that is behind them.
  * See tests/model/check_completion.
  */
 
@@ -26,7 +33,7 @@
 #define ALL (TEAMS * (SENDS + 1))
 
 mtype = { one, cast, own, room, stop, go }; /* stop, go: of BROKEN_STOPS_STREAM */
-mtype = { by_main, by_own, by_cast };
+mtype = { by_main, by_own, by_cast, by_yield };
 
 chan kept[TEAMS] = [SENDS] of { mtype, byte };     /* streams at the sender: kind, number in the stream */
 chan own_stream = [TEAMS] of { mtype, byte };      /* and that of the program's own handlers: kind, team */
@@ -40,6 +47,9 @@ chan behind = [ALL] of { mtype, byte };            /* own messages behind others
 
 mtype how[TEAMS];      /* the receiver is made */
 bool made[TEAMS];      /* it exists */
+bool open[TEAMS];      /* and takes messages */
+bool paused = false;   /* the main function of rank 1 does not run */
+byte held = 0;         /* messages that wait, and are in the window */
 bool told[TEAMS];      /* the own message has come */
 bool stopped[TEAMS];   /* the sender keeps what is for it */
 bool asked[TEAMS];     /* it was asked to */
@@ -66,6 +76,12 @@ inline handle(t, number) {
 inline give_room() {
   back!room(0)
 }
+
+#ifdef BROKEN_UNOPENED_STAYS
+#define may_leave (paused && (current == TEAMS || !made[current] || open[current]))
+#else
+#define may_leave paused
+#endif
 
 /* The main function of rank 0. */
 proctype program() {
@@ -116,9 +132,9 @@ inline handle_own(t) {
 }
 
 #ifdef BROKEN_NO_TEAM
-#define receiver_of(t) (made[0] || made[TEAMS - 1])
+#define receiver_of(t) (open[0] || open[TEAMS - 1])
 #else
-#define receiver_of(t) made[t]
+#define receiver_of(t) open[t]
 #endif
 #ifdef BROKEN_OVERTAKES
 #define may_handle(t) receiver_of(t)
@@ -154,7 +170,7 @@ end:
         if
         :: may_handle(t) ->
 #ifdef BROKEN_NO_TEAM
-          assert(made[t]);
+          assert(open[t]);
 #endif
 #ifdef BROKEN_PASSES_ON_LATE
           if
@@ -178,13 +194,19 @@ end:
           :: else
           fi;
 #endif
-#ifndef BROKEN_HOLDS_WINDOW
+#ifdef BROKEN_LEAVES_AT_ONCE
+          assert(paused);
           give_room()
+#else
+          held++
 #endif
         fi
       fi;
       kind = one; t = 0; number = 0 }
-  :: atomic { current < TEAMS && made[current] && len(waiting[current]) > 0 ->
+#ifndef BROKEN_HOLDS_WINDOW
+  :: atomic { held > 0 && may_leave -> held--; give_room() }
+#endif
+  :: atomic { current < TEAMS && open[current] && len(waiting[current]) > 0 ->
       waiting[current]?kind(number);
 #ifdef BROKEN_PASSES_ON_LATE
       if
@@ -193,9 +215,10 @@ end:
       fi;
 #endif
       handle(current, number);
-#ifdef BROKEN_HOLDS_WINDOW
-      give_room();
-#endif
+      if
+      :: held > 0 -> held--; give_room()
+      :: else
+      fi;
       if
       :: len(waiting[current]) == 0 && asked[current] -> asked[current] = false; back!go(current)
       :: else
@@ -207,19 +230,25 @@ end:
   od
 }
 
+#define cast_is_there(t) (casts[t] > 0 || (closed[t] && sent[t] == SENDS + 1)) /* or no multicast was sent */
+
 /* The main function of rank 1. */
 proctype maker() {
   do
   :: current < TEAMS ->
     if
-    :: atomic { how[current] == by_main -> made[current] = true }
-    :: atomic { how[current] == by_own && told[current] -> made[current] = true }
-    :: atomic { how[current] == by_cast && (casts[current] > 0 || (closed[current] && sent[current] == SENDS + 1)) ->
-        made[current] = true }  /* or no multicast was sent */
+    :: how[current] == by_main -> skip
+    :: how[current] == by_yield -> atomic { made[current] = true; paused = true }; told[current]
+    :: how[current] == by_own -> paused = true; told[current]
+    :: how[current] == by_cast -> paused = true; cast_is_there(current)
     fi;
+    atomic { paused = false; made[current] = true };
+    atomic { open[current] = true; paused = true };
     atomic { over(current) ->
       assert(len(waiting[current]) == 0);
       made[current] = false;
+      open[current] = false;
+      paused = false;
       current++ }
   :: else -> break
   od
@@ -248,6 +277,7 @@ init {
       :: how[t] = by_main
       :: how[t] = by_own
       :: how[t] = by_cast
+      :: how[t] = by_yield
       fi;
       t++
     :: else -> break
