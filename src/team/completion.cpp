@@ -41,9 +41,9 @@ bool is_at_rest_here(const CoreState& scope) {
 }
 
 std::uint64_t all_held(const CoreState& scope) {
-  const messaging::Backlog& backlog = scope.messenger().backlog();
-  if (scope.is_world() || backlog.count() == 0) return backlog.count();
-  std::uint64_t held = backlog.count_of(scope.team.id());
+  const messaging::UnexpectedMessages& unexpected = scope.messenger().unexpected();
+  if (scope.is_world() || unexpected.count() == 0) return unexpected.count();
+  std::uint64_t held = unexpected.count_of(scope.team.id());
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) held += all_held(*inner);
   return held;
 }
@@ -149,7 +149,7 @@ std::optional<Snapshot> take_snapshot(CoreState& scope) {
   // Read after the counts: what a task leaves before it counts as finished, or wakes.
   if (scope.team.left_errors() > 0 || !is_parked(scope)) return std::nullopt;
   // Read after the counts: a message that is processed in between is missing, never there twice.
-  if (!scope.messenger().backlog().rests()) return std::nullopt;
+  if (!scope.messenger().unexpected().rests()) return std::nullopt;
   const std::uint64_t held = all_held(scope);
   Snapshot result;
   result.counts.queued = now.queued;

@@ -106,7 +106,7 @@ void on_ask(void*, const Message& message) {
 void on_answer(void*, const Message& message) {
   const auto [team] = decode<std::uint64_t>(message.arguments);
   messaging::Messenger& messenger = world_of(message).messenger();
-  const std::uint64_t count = messenger.backlog().drop_early(team, message.source);
+  const std::uint64_t count = messenger.unexpected().drop(team, message.source);
   if (count == 0) return;
   send_about(messenger, control_handlers().dropped, message.source, team, count);
 }

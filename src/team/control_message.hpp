@@ -37,7 +37,7 @@ struct ControlHandlers {
 const ControlHandlers& control_handlers();
 
 /// Asks `source`, whose messages for a team wait on this rank where the team does not exist: the
-/// first ones, or the first ones since Backlog::drop_early().
+/// first ones, or the first ones since UnexpectedMessages::drop().
 void ask_about(TeamCore& world, std::uint64_t team, Rank source);
 /// Tells `sender` that `count` messages that tasks or handlers of `team` there have sent to other
 /// teams were handled on this rank, before they are counted as processed. Caller: a handler.

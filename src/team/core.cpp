@@ -103,19 +103,21 @@ namespace {
 /// A sender that waits for room.
 class WaitingSender {
  public:
-  explicit WaitingSender(messaging::Backlog& backlog) : backlog_(backlog) { tell(true); }
+  explicit WaitingSender(messaging::UnexpectedMessages& unexpected) : unexpected_(unexpected) {
+    tell(true);
+  }
   ~WaitingSender() { tell(false); }
   WaitingSender(const WaitingSender&) = delete;
   WaitingSender& operator=(const WaitingSender&) = delete;
 
  private:
   void tell(bool begins) {
-    backlog_.sender_waits(begins);
+    unexpected_.sender_waits(begins);
     if (const sched::Task* const task = sched::current_task(); task != nullptr)
       task->tell_waits_for_room(begins);
   }
 
-  messaging::Backlog& backlog_;
+  messaging::UnexpectedMessages& unexpected_;
   const sched::ParkedSenderMark mark_;
 };
 
@@ -180,7 +182,7 @@ net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler
   if (scheduler_.count_slot() != counts.foreign_slot() && !sched::in_suspendable_task()) {
     return link;
   }
-  const WaitingSender waiting(messenger_.backlog());
+  const WaitingSender waiting(messenger_.unexpected());
   const std::string what = fmt::format("send() to rank {}", world_rank.value());
   const auto peer = static_cast<std::uint32_t>(world_rank.value());
   trace::window_full(peer);
@@ -252,14 +254,14 @@ std::uint32_t TeamCore::add_handler(std::shared_ptr<messaging::Handler> handler,
       handlers_.add(std::move(handler), name, source, sched::in_main_function());
   if (!added.opened) return added.index;
   sync::publish(&messenger_);
-  messenger_.retry_if_early();
+  messenger_.retry_unexpected();
   return added.index;
 }
 
 void TeamCore::open_handlers() {
   if (!handlers_.open_all()) return;
   sync::publish(&messenger_);
-  messenger_.retry_if_early();
+  messenger_.retry_unexpected();
 }
 
 void TeamCore::open_all_handlers() {

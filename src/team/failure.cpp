@@ -81,7 +81,7 @@ void spread(CoreState& scope) {
     const sync::Lock lock(scope.mutex);
     scope.reserve.reset();
   }
-  scope.messenger().drop_held();
+  scope.messenger().retry_unexpected();
   scope.scheduler().waiting().cancel(scope.team);
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     fail_from_outside(*inner, *failure_of(scope));

@@ -21,31 +21,31 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       fatal_(std::move(fatal)),
       reader_(std::make_unique<PacketReader>(fatal_)),
       arrivals_(std::make_unique<ArrivalCounts>(size())),
-      backlog_(std::make_unique<Backlog>(channels_, *reader_)),
+      unexpected_(std::make_unique<UnexpectedMessages>(channels_, *reader_)),
       receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, channels_, *reader_,
-                                           *backlog_, *arrivals_)),
+                                           *unexpected_, *arrivals_)),
       progress_(std::make_unique<RankProgress>(fabric, scheduler, options_, fatal_, channels_,
-                                               *receiver_, *backlog_)) {}
+                                               *receiver_, *unexpected_)) {}
 
 Messenger::~Messenger() = default;
 
 // A channel that is added is seen by the code that keeps a message for it, or that is seen here:
-// Backlog looks for the channel after the message was counted, under its lock.
+// UnexpectedMessages looks for the channel after the message was counted, under its lock.
 void Messenger::add(Channel& channel) {
   SHOAL_CHECK(channels_.add(channel), "rank {} has a team with the id {} already", rank().value(),
               channel.id());
   if (channel.id() == 0) return;
   sync::publish(this);
-  retry_if_early();
+  retry_unexpected();
 }
 
 void Messenger::remove(Channel& channel) {
   if (channels_.remove(channel)) receiver_->handlers().removed().note_removal();
 }
 
-void Messenger::retry_if_early() {
-  if (backlog_->count() == 0) return;
-  backlog_->request_retry();
+void Messenger::retry_unexpected() {
+  if (unexpected_->empty()) return;
+  unexpected_->request_retry();
   progress_->wake_for_progress();
 }
 
@@ -66,12 +66,6 @@ void Messenger::await_reclaimed() {
 void Messenger::set_has_teams(bool has_teams) {
   progress_->set_has_teams(has_teams);
   world().set_crosses(has_teams);
-}
-
-void Messenger::drop_held() {
-  if (backlog_->empty()) return;
-  backlog_->request_retry();
-  progress_->wake_for_progress();
 }
 
 void Messenger::flush() { progress_->flush(); }

@@ -69,10 +69,10 @@ class ChannelTable {
 };
 
 class ArrivalCounts;
-class Backlog;
 class PacketReader;
 class RankProgress;
 class Receiver;
+class UnexpectedMessages;
 
 /// Messages of a rank; one per rank. Where nothing else is said, any thread may call, and calls do
 /// not block.
@@ -104,7 +104,7 @@ class Messenger final {
   /// Promises of this rank that other ranks may fulfil.
   [[nodiscard]] PromiseTable& promises() { return promises_; }
   /// Messages that wait for their handler or team.
-  [[nodiscard]] Backlog& backlog() const { return *backlog_; }
+  [[nodiscard]] UnexpectedMessages& unexpected() const { return *unexpected_; }
   [[nodiscard]] Receiver& receiver() { return *receiver_; }
   /// The arrivals from each rank that has sent a message.
   [[nodiscard]] const ArrivalCounts& arrivals() const { return *arrivals_; }
@@ -127,10 +127,9 @@ class Messenger final {
   void remove(Channel& channel);
   /// The rank has teams: their completion is looked for while their rank is busy with others.
   void set_has_teams(bool has_teams);
-  /// Called when a scope has failed: lets progress drop the messages that wait for it.
-  void drop_held();
-  /// Handlers were opened: messages that wait are tried again.
-  void retry_if_early();
+  /// Called when handlers were opened, or a team has failed: messages that wait are tried again, or
+  /// dropped.
+  void retry_unexpected();
   /// Ends a handler that was taken out of its table, once it is not in use.
   void reclaim(const std::shared_ptr<Handler>& handler);
   /// Returns when no handler runs that was given to reclaim() before. Blocks; not in a handler.
@@ -180,7 +179,7 @@ class Messenger final {
   Services services_;
   PromiseTable promises_;
   const std::unique_ptr<ArrivalCounts> arrivals_;
-  const std::unique_ptr<Backlog> backlog_;
+  const std::unique_ptr<UnexpectedMessages> unexpected_;
   const std::unique_ptr<Receiver> receiver_;
   const std::unique_ptr<RankProgress> progress_;
   std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages

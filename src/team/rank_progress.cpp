@@ -14,14 +14,15 @@ namespace shoal::messaging {
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
                            const MessengerOptions& options, const FatalHandler& fatal,
-                           const ChannelTable& channels, Receiver& receiver, Backlog& backlog)
+                           const ChannelTable& channels, Receiver& receiver,
+                           UnexpectedMessages& unexpected)
     : fabric_(fabric),
       scheduler_(scheduler),
       options_(options),
       fatal_(fatal),
       channels_(channels),
       receiver_(receiver),
-      backlog_(backlog),
+      unexpected_(unexpected),
       port_(fabric.port(options.rank)) {
   port_.set_waker(this);
   scheduler_.set_progress(*this);
@@ -55,6 +56,8 @@ bool RankProgress::poll(bool idle) {
   // This is necessary even if nothing was found: other workers may have gone to sleep meanwhile,
   // relying on this look.
   if (!has_no_arrivals()) wake_for_progress();
+  // Like a worker that sleeps, worker 0 sees those in windows, or it is seen here and woken.
+  if (unexpected_.are_in_windows()) scheduler_.idle_workers().wake(WorkerId(0));
   if (!took) return did;
   // Sends the messages of handlers.
   if (polls_transport && fabric_.transport()->has_unsent()) {
@@ -83,11 +86,18 @@ bool RankProgress::handle_arrivals(net::DirectArrivals& direct) {
     polls_next_.store(scheduler_.count_slot(), std::memory_order_relaxed);
   }
   bool did = !direct.packets.empty();
+  if (must_open_windows()) {
+    if (unexpected_.wants_retry()) {  // they stay in the window until they are handled
+      receiver_.retry_unexpected();
+      did = true;
+    }
+    unexpected_.leave_windows();
+  }
   while (net::Packet* packet = direct.packets.pop_front()) receiver_.on_packet(packet);
   if (!port_.looks_empty() && drain_port()) did = true;
   if (did) note_batch(receiver_.processed() - processed_before);
-  if (backlog_.wants_retry()) {
-    receiver_.retry_held();
+  if (unexpected_.wants_retry()) {
+    receiver_.retry_unexpected();
     did = true;
   }
   polls_next_.store(kNobody, std::memory_order_relaxed);
@@ -157,7 +167,12 @@ bool RankProgress::poll_transport(net::DirectArrivals* direct) {
 }
 
 bool RankProgress::has_no_arrivals() const {
-  return port_.looks_empty() && !backlog_.wants_retry();
+  return port_.looks_empty() && !unexpected_.wants_retry() && !must_open_windows();
+}
+
+// The main function is bound to worker 0: while that polls, it pauses.
+bool RankProgress::must_open_windows() const {
+  return unexpected_.are_in_windows() && scheduler_.count_slot() == 0;
 }
 
 bool RankProgress::looks_busy() const {

@@ -16,7 +16,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
  public:
   RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler, const MessengerOptions& options,
                const FatalHandler& fatal, const ChannelTable& channels, Receiver& receiver,
-               Backlog& backlog);
+               UnexpectedMessages& unexpected);
   ~RankProgress();
   RankProgress(const RankProgress&) = delete;
   RankProgress& operator=(const RankProgress&) = delete;
@@ -55,6 +55,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   void wait_for_batch(const net::Link& link) const;
   void note_batch(std::uint64_t message_count);
   [[nodiscard]] bool has_no_arrivals() const;
+  [[nodiscard]] bool must_open_windows() const;
   [[nodiscard]] bool may_poll_transport() const;
   bool poll_transport(net::DirectArrivals* direct);
 
@@ -64,7 +65,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   const FatalHandler& fatal_;
   const ChannelTable& channels_;
   Receiver& receiver_;
-  Backlog& backlog_;
+  UnexpectedMessages& unexpected_;
   net::Port& port_;
   std::atomic<bool> has_teams_{false};  // relaxed: a hint
 

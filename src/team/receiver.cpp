@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,13 +107,13 @@ void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
 
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 Receiver::Receiver(Rank rank, const void* token, sched::Scheduler& scheduler,
-                   const ChannelTable& channels, const PacketReader& reader, Backlog& backlog,
-                   ArrivalCounts& arrivals)
+                   const ChannelTable& channels, const PacketReader& reader,
+                   UnexpectedMessages& unexpected, ArrivalCounts& arrivals)
     : rank_(rank),
       scheduler_(scheduler),
       channels_(channels),
       reader_(reader),
-      backlog_(backlog),
+      unexpected_(unexpected),
       arrivals_(arrivals),
       statics_(static_handlers()),
       strand_(rank, token) {}
@@ -146,62 +145,44 @@ void Receiver::on_packet(net::Packet* packet) {
 void Receiver::take_in_order(net::Packet* packet) {
   const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
   std::size_t offset = 0;
-  if (control || backlog_.count() == 0) [[likely]] {
-    if (process(packet, offset)) [[likely]]
+  if (control || unexpected_.count() == 0) [[likely]] {
+    if (process(packet, offset, packet->messages().size())) [[likely]]
       return packet->release();
-  } else if (backlog_.wants_retry()) {
-    retry_held();  // earlier ones first
+  } else if (unexpected_.wants_retry()) {
+    retry_unexpected();  // earlier ones first
   }
-  PacketParts parts;
-  parts.push_back({net::PacketHolder(packet), offset});
-  take_or_hold(std::move(parts));
+  take_or_keep({net::PacketHolder(packet), offset});
 }
 
-void Receiver::retry_held() { take_or_hold(backlog_.take_all()); }
+void Receiver::retry_unexpected() {
+  for (PacketPart& part : unexpected_.take_all()) take_or_keep_stream(std::move(part));
+}
 
 // Handles the messages that can be handled, in their order. Each of the others waits, and holds
-// back the messages after it in its stream. When multicasts of a stream wait, either all of them
-// are forwarded as they arrive, or none, so that they keep their order on the ranks below.
-[[gnu::noinline]] void Receiver::take_or_hold(PacketParts parts) {
-  const auto waits = [this](const Stream& stream) { return backlog_.has(stream); };
-  while (!parts.empty()) {
-    PacketPart part = split_first(parts, waits);
-    Stream stream = reader_.stream_of(part);
-    if (waits(stream)) {
-      if (backlog_.are_passed_on(stream)) forward_all(part);
-      backlog_.hold(std::move(part), false);
-      continue;
-    }
-    net::Packet* packet = part.packet.release();
-    const bool taken = process(packet, part.offset);
-    part.packet.reset(packet);
-    if (taken) continue;
-    stream = reader_.stream_of(part);
-    parts.push_front(std::move(part));
-    part = split_first(parts, [&](const Stream& one) { return one == stream || waits(one); });
-    const bool passed_on = forward_all(part);
-    backlog_.hold(std::move(part), passed_on);
+// back the messages after it in its stream.
+[[gnu::noinline]] void Receiver::take_or_keep(PacketPart part) {
+  while (!part.empty()) {
+    const std::size_t end =
+        reader_.find_run(part, [this](const Stream& stream) { return unexpected_.has(stream); });
+    if (part.offset < end && process(part, end)) continue;
+    for (PacketPart& first : reader_.take_first(part)) take_or_keep_stream(std::move(first));
   }
 }
 
-// Removes the first part, whose messages all wait or all do not wait.
-PacketPart Receiver::split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const {
-  PacketPart whole = std::move(parts.front());
-  parts.pop_front();
-  PacketParts split = reader_.split(std::move(whole), waits);
-  PacketPart first = std::move(split.front());
-  split.pop_front();
-  parts.insert(parts.begin(), std::make_move_iterator(split.begin()),
-               std::make_move_iterator(split.end()));
-  return first;
+// When multicasts of a stream wait, either all of them are forwarded as they arrive, or none, so
+// that they keep their order on the ranks below.
+void Receiver::take_or_keep_stream(PacketPart part) {
+  const Stream stream = reader_.stream_of(part);
+  const bool waits = unexpected_.has(stream);
+  if (!waits && process(part, part.packet->messages().size())) return;
+  const bool passed_on = (!waits || unexpected_.are_passed_on(stream)) && forward_all(stream, part);
+  unexpected_.keep(stream, std::move(part), passed_on);
 }
 
 // Forwards the messages of one stream; returns false if its team does not exist on this rank yet,
 // or they are no multicasts.
-bool Receiver::forward_all(const PacketPart& part) const {
-  const Stream stream = reader_.stream_of(part);
-  if (stream.origin == Stream::kDirect) return false;
-  Channel* const channel = channels_.find(stream.team);
+bool Receiver::forward_all(const Stream& stream, const PacketPart& part) const {
+  Channel* const channel = stream.is_multicast() ? channels_.find(stream.team) : nullptr;
   if (channel == nullptr) return false;
   net::Run run;
   for (std::size_t offset = part.offset; offset < part.packet->messages().size();) {
@@ -212,11 +193,18 @@ bool Receiver::forward_all(const PacketPart& part) const {
   return true;
 }
 
-// Handles the messages of a packet from `offset` on; returns false if they are held back at the new
-// `offset`. The packet may be replaced by a smaller copy. Messages are counted when all are
+bool Receiver::process(PacketPart& part, std::size_t end) {
+  net::Packet* packet = part.packet.release();
+  const bool taken = process(packet, part.offset, end);
+  part.packet.reset(packet);
+  return taken;
+}
+
+// Handles the messages of a packet from `offset` to `end`; returns false if they are held back at
+// the new `offset`. The packet may be replaced by a smaller copy. Messages are counted when all are
 // processed and the handlers that were kept for them are destroyed, so that the captures of a
 // handler which was removed meanwhile are destroyed before wait() can return.
-bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
+bool Receiver::process(net::Packet*& packet, std::size_t& offset, std::size_t end) {
   Reception reception(channels_.world(), handlers_.removed().count(), packet);
   const int slot = scheduler_.count_slot();
   bool taken = true;
@@ -225,7 +213,7 @@ bool Receiver::process(net::Packet*& packet, std::size_t& offset) {
   {
     const DeferredReclaim::Handling handling(handlers_.removed());
     if (handlers_.removed().has_news()) handlers_.forget_removed();
-    while (taken && offset < packet->messages().size()) {
+    while (taken && offset < end) {
       const std::size_t begin = offset;
       reader_.read_run(*packet, offset, reception.run);
       taken = process_run(reception, offset);

@@ -179,13 +179,13 @@ class Receiver final {
  public:
   /// `token`: published by the code that opens handlers.
   Receiver(Rank rank, const void* token, sched::Scheduler& scheduler, const ChannelTable& channels,
-           const PacketReader& reader, Backlog& backlog, ArrivalCounts& arrivals);
+           const PacketReader& reader, UnexpectedMessages& unexpected, ArrivalCounts& arrivals);
 
   /// Handles the messages of `packet`, and takes over the reference to it. Packets of one lane from
   /// one source arrive in order.
   void on_packet(net::Packet* packet);
   /// Handles the messages that wait, as far as they can be handled now.
-  void retry_held();
+  void retry_unexpected();
   /// Returns the number of messages processed so far.
   [[nodiscard]] std::uint64_t processed() const { return processed_; }
 
@@ -194,12 +194,13 @@ class Receiver final {
 
  private:
   void take_in_order(net::Packet* packet);
-  void take_or_hold(PacketParts parts);
-  PacketPart split_first(PacketParts& parts, FunctionRef<bool(const Stream&)> waits) const;
-  bool forward_all(const PacketPart& part) const;
+  void take_or_keep(PacketPart part);
+  void take_or_keep_stream(PacketPart part);
+  bool forward_all(const Stream& stream, const PacketPart& part) const;
   void note_received(const net::Packet& packet) const;
   void number(Reception& reception, std::size_t offset) const;
-  bool process(net::Packet*& packet, std::size_t& offset);
+  bool process(PacketPart& part, std::size_t end);
+  bool process(net::Packet*& packet, std::size_t& offset, std::size_t end);
   void count(const Reception& reception, int slot);
   void acknowledge(const Reception& reception);
   bool process_run(Reception& reception, std::size_t& offset);
@@ -217,7 +218,7 @@ class Receiver final {
   sched::Scheduler& scheduler_;
   const ChannelTable& channels_;
   const PacketReader& reader_;
-  Backlog& backlog_;
+  UnexpectedMessages& unexpected_;
   ArrivalCounts& arrivals_;
   const std::vector<Handler>& statics_;
   std::uint64_t processed_ = 0;

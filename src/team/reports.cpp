@@ -19,7 +19,7 @@ namespace {
 /// `stuck`: about launched teams too, as another member may wait for their end.
 std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
     SHOAL_REQUIRES(scope.mutex) {
-  std::vector<std::string> lines = scope.messenger().backlog().describe(scope.team.id());
+  std::vector<std::string> lines = scope.messenger().unexpected().describe(scope.team.id());
   if (scope.is_world()) {
     for (std::string& line : scope.scheduler().waiting().describe()) {
       lines.push_back(std::move(line));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,20 +19,12 @@
 
 namespace shoal::messaging {
 
+// --- packets
+
 void PacketReader::refuse(const net::Packet& packet, const net::Run& run) const {
   fatal_(fmt::format("corrupt packet from rank {}: {} messages of {} bytes end behind it",
                      packet.header().source, std::uint64_t{run.count},
                      std::uint64_t{run.size_bytes}));
-}
-
-template <class F>
-void PacketReader::for_each_message(const PacketPart& part, F f) const {
-  std::size_t offset = part.offset;
-  while (offset < part.packet->messages().size()) {
-    net::Run run;
-    read_run(*part.packet, offset, run);
-    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) f(run, offset);
-  }
 }
 
 std::uint64_t PacketReader::count_before(const net::Packet& packet, std::size_t offset) const {
@@ -44,14 +37,6 @@ std::uint64_t PacketReader::count_before(const net::Packet& packet, std::size_t 
   return count;
 }
 
-std::uint64_t PacketReader::unprocessed(const PacketPart& part) const {
-  std::uint64_t count = 0;
-  for_each_message(part, [&count](const net::Run& run, std::size_t /*offset*/) {
-    count += (run.handler & kLargeBit) != 0 ? 2 : 1;
-  });
-  return count;
-}
-
 namespace {
 
 std::uint32_t order_of(std::uint32_t handler) {
@@ -60,10 +45,14 @@ std::uint32_t order_of(std::uint32_t handler) {
   return Stream::kInstance + (handler & kIndexMask);
 }
 
+bool is_multicast(const net::Run& run) {
+  return (run.handler & kMulticastBit) != 0 && run.size_bytes >= sizeof(MulticastHeader);
+}
+
 Stream stream_at(const net::Packet& packet, const net::Run& run, std::size_t offset) {
   const net::PacketHeader& header = packet.header();
   Stream stream{run.team, header.source, header.lane, order_of(run.handler)};
-  if ((run.handler & kMulticastBit) != 0 && run.size_bytes >= sizeof(MulticastHeader)) {
+  if (is_multicast(run)) {
     MulticastHeader multicast;
     std::memcpy(&multicast, packet.messages().data() + offset, sizeof multicast);
     stream.origin = multicast.origin;
@@ -72,20 +61,48 @@ Stream stream_at(const net::Packet& packet, const net::Run& run, std::size_t off
   return stream;
 }
 
-const net::RunPrefix* prefix_of(const net::Run& run) {
-  return (run.handler & net::kPrefixBit) != 0 ? &run.prefix : nullptr;
+/// Number of consecutive messages of a run that are of one stream.
+std::uint64_t count_of_stream(const net::Run& run) {
+  return is_multicast(run) ? 1U : std::uint64_t{run.count};
 }
 
-void append_copy(net::Packet& to, const net::Packet& packet, const net::Run& run,
-                 std::size_t offset) {
-  const std::span<std::byte> place = to.add_message(
-      {run.handler, run.signature, run.size_bytes, run.team, run.sender}, prefix_of(run));
-  if (!place.empty()) {
-    std::memcpy(place.data(), packet.messages().data() + offset, place.size());
+/// Copies the messages of a run from `offset` on that are of one stream.
+net::PacketHolder copy_of(const net::Packet& packet, const net::Run& run, std::size_t offset) {
+  const std::uint64_t count = count_of_stream(run);
+  const net::RunPrefix* const prefix = (run.handler & net::kPrefixBit) != 0 ? &run.prefix : nullptr;
+  const net::MessageHeader message{run.handler, run.signature, run.size_bytes, run.team,
+                                   run.sender};
+  net::Packet* const copy = net::Packet::create(
+      count * run.step() + net::Packet::bytes_at_most({.handler = run.handler}, prefix));
+  copy->header() = packet.header();
+  copy->header().size_bytes = 0;
+  copy->header().message_count = 0;
+  if (packet.apart != nullptr) {
+    copy->apart = std::make_unique<net::PacketPieces>();
+    copy->apart->size_bytes = packet.piece_bytes();  // for reports
   }
+  sync::pass_on(&packet, copy);
+  for (std::uint64_t i = 0; i < count; ++i, offset += run.step()) {
+    const std::span<std::byte> place = copy->add_message(message, prefix);
+    if (!place.empty()) {
+      std::memcpy(place.data(), packet.messages().data() + offset, place.size());
+    }
+  }
+  return net::PacketHolder(copy);
 }
 
 }  // namespace
+
+std::uint64_t PacketReader::unprocessed(const PacketPart& part) const {
+  std::uint64_t count = 0;
+  net::Run run;
+  for (std::size_t at = part.offset; at < part.packet->messages().size();
+       at += run.count * run.step()) {
+    read_run(*part.packet, at, run);
+    count += std::uint64_t{run.count} * ((run.handler & kLargeBit) != 0 ? 2U : 1U);
+  }
+  return count;
+}
 
 Stream PacketReader::stream_of(const PacketPart& part) const {
   std::size_t offset = part.offset;
@@ -94,204 +111,175 @@ Stream PacketReader::stream_of(const PacketPart& part) const {
   return stream_at(*part.packet, run, offset);
 }
 
-std::vector<PacketReader::Stretch> PacketReader::stretches_of(
-    const PacketPart& part, FunctionRef<bool(const Stream&)> waits) const {
-  std::vector<Stretch> stretches;
-  Stream last;
-  bool last_waits = false;
-  for_each_message(part, [&](const net::Run& run, std::size_t offset) {
-    const Stream stream = stream_at(*part.packet, run, offset);
-    const bool is_first = stretches.empty();
-    const bool same = !is_first && stream == last;
-    const bool waited = std::exchange(last_waits, same ? last_waits : waits(stream));
-    if (is_first || waited != last_waits || (last_waits && !same)) {
-      stretches.push_back({.begin = offset, .end = offset});
+std::size_t PacketReader::find_run(const PacketPart& part,
+                                   FunctionRef<bool(const Stream&)> is_such) const {
+  std::size_t offset = part.offset;
+  while (offset < part.packet->messages().size()) {
+    const std::size_t begin = offset;
+    net::Run run;
+    read_run(*part.packet, offset, run);
+    const std::uint64_t each = count_of_stream(run);
+    for (std::uint64_t i = 0; i < run.count; i += each, offset += each * run.step()) {
+      if (is_such(stream_at(*part.packet, run, offset))) return begin;
     }
-    last = stream;
-    ++stretches.back().count;
-    stretches.back().end = offset + run.step();
-  });
-  return stretches;
+  }
+  return offset;
 }
 
-PacketParts PacketReader::split(PacketPart part, FunctionRef<bool(const Stream&)> waits) const {
-  PacketParts parts;
-  const std::vector<Stretch> stretches = stretches_of(part, waits);
-  if (stretches.size() <= 1) {
+std::vector<PacketPart> PacketReader::take_first(PacketPart& part) const {
+  std::vector<PacketPart> parts;
+  const net::Packet& packet = *part.packet;
+  const Stream first = stream_of(part);
+  const auto is_other = [&first](const Stream& stream) { return stream != first; };
+  if (find_run(part, is_other) == packet.messages().size()) {
     parts.push_back(std::move(part));
     return parts;
   }
-  net::PacketHeader header = part.packet->header();
-  if (header.first_message != 0) {
-    header.first_message += static_cast<std::uint32_t>(count_before(*part.packet, part.offset));
+  std::uint32_t number = packet.header().first_message;
+  if (number != 0) number += static_cast<std::uint32_t>(count_before(packet, part.offset));
+  net::Run run;
+  read_run(packet, part.offset, run);
+  const std::uint64_t each = count_of_stream(run);
+  for (std::uint64_t i = 0; i < run.count; i += each, part.offset += each * run.step()) {
+    parts.push_back({copy_of(packet, run, part.offset)});
+    parts.back().packet->header().first_message = number;
+    if (number != 0) number += static_cast<std::uint32_t>(each);
   }
-  header.size_bytes = 0;
-  header.message_count = 0;
-  auto stretch = stretches.begin();
-  for_each_message(part, [&](const net::Run& run, std::size_t offset) {
-    if (offset == stretch->begin) {
-      const std::size_t header_bytes =
-          net::Packet::bytes_at_most({.handler = run.handler}, prefix_of(run));
-      net::Packet* const copy = net::Packet::create(stretch->end - offset + header_bytes);
-      copy->header() = header;
-      sync::pass_on(part.packet.get(), copy);
-      parts.push_back({net::PacketHolder(copy)});
-      if (header.first_message != 0) {
-        header.first_message += static_cast<std::uint32_t>(stretch->count);
-      }
-    }
-    append_copy(*parts.back().packet, *part.packet, run, offset);
-    if (offset + run.step() == stretch->end) ++stretch;
-  });
   return parts;
 }
 
-void Early::disown_all() {
-  for (; disowned < packets.size(); ++disowned) packets[disowned].part.packet->disown();
+// --- the table
+
+UnexpectedMessages::~UnexpectedMessages() {
+  for (const auto& [stream, entry] : entries_) {
+    for (const auto& [number, part] : entry.parts) part.packet->owner = nullptr;
+  }
 }
 
-std::uint64_t EarlyMessages::count_of(std::uint64_t team) const {
+bool UnexpectedMessages::has(const Stream& stream) const {
+  const sync::Lock lock(mutex_);
+  return entries_.contains(stream);
+}
+
+bool UnexpectedMessages::are_passed_on(const Stream& stream) const {
+  const sync::Lock lock(mutex_);
+  const auto found = entries_.find(stream);
+  return found != entries_.end() && found->second.passed_on;
+}
+
+std::uint64_t UnexpectedMessages::count_of(std::uint64_t team) const {
   if (count() == 0) return 0;
   std::uint64_t sum = 0;
   const sync::Lock lock(mutex_);
-  for (const auto& [stream, early] : streams_) sum += stream.team == team ? early.count : 0;
+  for (const auto& [stream, entry] : entries_) sum += stream.team == team ? entry.count : 0;
   return sum;
 }
 
-bool EarlyMessages::empty() const {
+bool UnexpectedMessages::empty() const {
   const sync::Lock lock(mutex_);
-  return streams_.empty();
+  return entries_.empty();
 }
 
-bool EarlyMessages::has(const Stream& stream) const {
-  const sync::Lock lock(mutex_);
-  return streams_.contains(stream);
-}
-
-bool EarlyMessages::are_passed_on(const Stream& stream) const {
-  const sync::Lock lock(mutex_);
-  const auto found = streams_.find(stream);
-  return found != streams_.end() && found->second.passed_on;
-}
-
-bool EarlyMessages::add(const Stream& stream, PacketPart part, std::uint64_t messages,
-                        bool passed_on, FunctionRef<void()> then) {
-  const sync::Lock lock(mutex_);
-  const auto [found, is_first] = streams_.try_emplace(stream);
-  Early& early = found->second;
-  if (is_first) early.passed_on = passed_on;
-  early.count += messages;
-  early.packets.push_back({std::move(part), numbers_++});
-  if (open_windows_ > 0) early.disown_all();
-  count_.fetch_add(messages, std::memory_order_release);
-  if (is_first) then();
-  return is_first;
-}
-
-PacketParts EarlyMessages::take(std::uint64_t team, std::int32_t source,
-                                FunctionRef<bool()> unless) {
-  PacketParts taken;
-  const sync::Lock lock(mutex_);
-  if (unless()) return taken;
-  for (auto it = streams_.begin(); it != streams_.end();) {
-    const auto here = it++;
-    if (here->first.team != team || here->first.source != source) continue;
-    count_.fetch_sub(here->second.count, std::memory_order_release);
-    for (Early::Kept& one : here->second.packets) taken.push_back(std::move(one.part));
-    streams_.erase(here);
-  }
-  return taken;
-}
-
-PacketParts EarlyMessages::take_all(FunctionRef<void()> then) {
-  std::vector<Early::Kept> all;
+// Messenger::retry_unexpected() looks here after a team has failed, a handler was opened or a team
+// was added: either it sees this entry, or can_handle() sees them. Under the lock, so that rests()
+// never sees the count without the flag.
+void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed_on) {
+  part.packet.reset(net::Packet::compact(part.packet.release()));
+  net::Run first;
+  std::size_t offset = part.offset;
+  reader_.read_run(*part.packet, offset, first);
+  const std::uint64_t messages = reader_.unprocessed(part);
+  bool asks = false;
   {
     const sync::Lock lock(mutex_);
-    for (auto& [stream, early] : streams_)
-      std::ranges::move(early.packets, std::back_inserter(all));
-    streams_.clear();
-    count_.store(0, std::memory_order_release);
-    then();
-  }
-  std::ranges::sort(all, {}, &Early::Kept::number);
-  PacketParts parts;
-  for (Early::Kept& one : all) parts.push_back(std::move(one.part));
-  return parts;
-}
-
-EarlyMessages::~EarlyMessages() {
-  for (auto& [stream, early] : streams_) {
-    for (const Early::Kept& one : early.packets) one.part.packet->owner = nullptr;
-  }
-}
-
-void EarlyMessages::open_windows(int change) {
-  const sync::Lock lock(mutex_);
-  open_windows_ += change;
-  if (change <= 0) return;
-  for (auto& [stream, early] : streams_) early.disown_all();
-}
-
-bool EarlyMessages::disown_all(FunctionRef<bool()> unless) {
-  const sync::Lock lock(mutex_);
-  if (unless()) return false;
-  for (auto& [stream, early] : streams_) early.disown_all();
-  return true;
-}
-
-void EarlyMessages::for_each(
-    FunctionRef<void(const Stream&, const PacketPart& first)> visit) const {
-  const sync::Lock lock(mutex_);
-  for (const auto& [stream, early] : streams_) visit(stream, early.packets.front().part);
-}
-
-void Backlog::hold(PacketPart part, bool passed_on) {
-  part.packet.reset(net::Packet::compact(part.packet.release()));
-  net::Run first;  // that is held
-  std::size_t first_message = part.offset;
-  reader_.read_run(*part.packet, first_message, first);
-  // Messenger::drop_held() looks here after a scope was marked as failed: one of the two sees the
-  // other. Messenger::retry_if_early() looks at the count after a handler was opened or a channel
-  // added, under their locks: either it sees this count and retries, or can_handle() sees them.
-  // Under the lock of early_: rests() never sees the count without the flag.
-  const Stream stream = reader_.stream_of(part);
-  const std::uint64_t messages = reader_.unprocessed(part);
-  const bool is_first = early_.add(stream, std::move(part), messages, passed_on, [&] {
-    const bool may_leave = stream.origin != Stream::kDirect && !passed_on;
-    if (can_handle(first) || (may_leave && channels_.find(stream.team) != nullptr)) {
-      request_retry();
+    const auto [found, is_first] = entries_.try_emplace(stream);
+    Entry& entry = found->second;
+    entry.count += messages;
+    entry.bytes += part.packet->window_bytes() - part.offset;
+    entry.parts.emplace_back(arrival_count_++, std::move(part));
+    in_windows_.store(true, std::memory_order_seq_cst);
+    if (waiting_senders_ > 0) leave(entry);
+    count_.fetch_add(messages, std::memory_order_release);
+    if (is_first) {
+      entry.handler = first.handler & kIndexMask;
+      entry.passed_on = passed_on;
+      asks = channels_.find(stream.team) == nullptr;
+      const bool may_leave = stream.is_multicast() && !passed_on && !asks;
+      if (may_leave || can_handle(first)) request_retry();
     }
-  });
-  if (is_first && channels_.find(stream.team) == nullptr) {
-    term::ask_about(channels_.world(), stream.team, Rank(stream.source));
   }
+  if (asks) term::ask_about(channels_.world(), stream.team, Rank(stream.source));
+}
+
+void UnexpectedMessages::leave(Entry& entry) {
+  for (; entry.left < entry.parts.size(); ++entry.left) {
+    entry.parts[entry.left].second.packet->disown();
+  }
+}
+
+void UnexpectedMessages::leave_windows() {
+  const sync::Lock lock(mutex_);
+  in_windows_.store(false, std::memory_order_seq_cst);
+  for (auto& [stream, entry] : entries_) leave(entry);
+}
+
+void UnexpectedMessages::sender_waits(bool begins) {
+  {
+    const sync::Lock lock(mutex_);
+    waiting_senders_ += begins ? 1 : -1;
+  }
+  if (begins) leave_windows();
 }
 
 // The flag is lowered before any look at the handlers: a handler that is made after that raises it
 // again.
-PacketParts Backlog::take_all() {
-  return early_.take_all([this] { retry_.store(false, std::memory_order_seq_cst); });
+std::vector<PacketPart> UnexpectedMessages::take_all() {
+  std::vector<std::pair<std::uint64_t, PacketPart>> all;
+  {
+    const sync::Lock lock(mutex_);
+    for (auto& [stream, entry] : entries_) std::ranges::move(entry.parts, std::back_inserter(all));
+    entries_.clear();
+    count_.store(0, std::memory_order_release);
+    retry_.store(false, std::memory_order_seq_cst);
+  }
+  std::ranges::sort(all, {}, [](const auto& one) { return one.first; });
+  std::vector<PacketPart> parts;
+  parts.reserve(all.size());
+  for (auto& one : all) parts.push_back(std::move(one.second));
+  return parts;
 }
 
 // The message of a team that is made later on comes too late for this: its scope fails at once.
-std::uint64_t Backlog::drop_early(std::uint64_t team, Rank source) {
+std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
+  std::vector<Entry> dropped;
+  {
+    const sync::Lock lock(mutex_);
+    if (channels_.find(team) != nullptr) return 0;
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      const auto here = it++;
+      if (here->first.team != team || here->first.source != source.value()) continue;
+      count_.fetch_sub(here->second.count, std::memory_order_release);
+      dropped.push_back(std::move(here->second));
+      entries_.erase(here);
+    }
+  }
   std::uint64_t count = 0;
-  for (const PacketPart& part : early_.take(
-           team, source.value(), [this, team] { return channels_.find(team) != nullptr; })) {
-    count += drop(part);
+  for (const Entry& entry : dropped) {
+    for (const auto& [number, part] : entry.parts) count += drop(part);
   }
   return count;
 }
 
 // Frees the buffers of the messages.
-std::uint64_t Backlog::drop(const PacketPart& part) {
+std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
   std::uint64_t count = 0;
   net::Packet& packet = *part.packet;
+  const Rank source(packet.header().source);
   for (std::size_t offset = part.offset; offset < packet.messages().size();) {
     net::Run run;
     reader_.read_run(packet, offset, run);
     for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
-      Message message{&channels_.world(), Rank(packet.header().source), false, true,
+      Message message{&channels_.world(), source, false, true,
                       packet.messages().subspan(offset, run.size_bytes)};
       if ((run.handler & kMulticastBit) != 0) {
         message.arguments = open_multicast(message.arguments).arguments;
@@ -303,23 +291,23 @@ std::uint64_t Backlog::drop(const PacketPart& part) {
       }
     }
     count += run.count;
-    if (run.sender != 0) {
-      term::acknowledge(channels_.world(), Rank(packet.header().source), run.sender, run.count);
-    }
+    if (run.sender != 0) term::acknowledge(channels_.world(), source, run.sender, run.count);
   }
   return count;
 }
 
 // Returns whether the run can be handled, or dropped.
-bool Backlog::can_handle(const net::Run& run) const {
+bool UnexpectedMessages::can_handle(const net::Run& run) const {
   const Channel* const channel = channels_.find(run.team);
   if (channel == nullptr) return false;
   if ((run.handler & kInstanceBit) == 0 || channel->failed()) return true;
   return channel->handlers().is_open(run.handler & kIndexMask);
 }
 
-bool Backlog::rests() {
-  return ask_names() && early_.disown_all([this] { return wants_retry(); });
+bool UnexpectedMessages::rests() {
+  if (!ask_names()) return false;
+  const sync::Lock lock(mutex_);
+  return !wants_retry();
 }
 
 // --- names of the handlers that messages wait for
@@ -331,8 +319,8 @@ using Bytes = std::vector<std::byte>;
 /// On the rank that has asked.
 void on_name(const MessageContext& context, std::uint64_t team, std::uint32_t index,
              std::string name) {
-  context.channel().messenger().backlog().name_handler(team, context.world_source(), index,
-                                                       std::move(name));
+  context.channel().messenger().unexpected().name_handler(team, context.world_source(), index,
+                                                          std::move(name));
 }
 
 /// On the rank that has sent.
@@ -354,67 +342,69 @@ void ask(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32_t in
 
 }  // namespace
 
-std::optional<Backlog::Absent> Backlog::absent_handler(const Stream& stream,
-                                                       const PacketPart& first) const {
+std::optional<UnexpectedMessages::Absent> UnexpectedMessages::absent_handler(
+    const Stream& stream, const Entry& entry) const {
   if (channels_.find(stream.team) == nullptr) return std::nullopt;
-  net::Run run;
-  std::size_t offset = first.offset;
-  reader_.read_run(*first.packet, offset, run);
-  return Absent{stream.team, stream.origin == Stream::kDirect ? stream.source : stream.origin,
-                run.handler & kIndexMask};
+  return Absent{stream.team, stream.sender(), entry.handler};
 }
 
-bool Backlog::ask_names() {
-  if (early_.count() == 0) return true;
+bool UnexpectedMessages::ask_names() {
+  if (count() == 0) return true;
   std::vector<Absent> unknown;
   bool is_complete = true;
   {
     std::map<Absent, std::string> names;  // of those that wait now
-    const sync::Lock lock(names_mutex_);
-    early_.for_each([&](const Stream& stream, const PacketPart& first) SHOAL_UNCHECKED_LOCKING {
-      const std::optional<Absent> absent = absent_handler(stream, first);
-      if (!absent || names.contains(*absent)) return;
+    const sync::Lock lock(mutex_);
+    for (const auto& [stream, entry] : entries_) {
+      const std::optional<Absent> absent = absent_handler(stream, entry);
+      if (!absent || names.contains(*absent)) continue;
       const auto known = names_.find(*absent);
       if (known == names_.end()) unknown.push_back(*absent);
       std::string name = known != names_.end() ? known->second : "";
       is_complete = is_complete && !name.empty();
       names.emplace(*absent, std::move(name));
-    });
+    }
     names_.swap(names);
   }
   for (const Absent& one : unknown) {
-    ask(channels_.world().messenger(), Rank(one.sender), one.team, one.index);
+    ask(channels_.world().messenger(), one.sender, one.team, one.index);
   }
   return is_complete;
 }
 
-void Backlog::name_handler(std::uint64_t team, Rank sender, std::uint32_t index, std::string name) {
-  const sync::Lock lock(names_mutex_);
-  const auto asked = names_.find({team, sender.value(), index});
+void UnexpectedMessages::name_handler(std::uint64_t team, Rank sender, std::uint32_t index,
+                                      std::string name) {
+  const sync::Lock lock(mutex_);
+  const auto asked = names_.find({team, sender, index});
   if (asked != names_.end()) asked->second = std::move(name);
 }
 
-std::vector<std::string> Backlog::describe(std::uint64_t team) const {
-  std::vector<std::string> lines;
-  const sync::Lock lock(names_mutex_);
-  early_.for_each([&](const Stream& stream, const PacketPart& first) SHOAL_UNCHECKED_LOCKING {
-    const std::optional<Absent> absent = absent_handler(stream, first);
-    if (absent ? stream.team != team : team != 0) return;
+std::vector<std::string> UnexpectedMessages::describe(std::uint64_t team) const {
+  std::map<std::string, std::uint64_t> bytes_of;  // by line
+  const sync::Lock lock(mutex_);
+  for (const auto& [stream, entry] : entries_) {
+    const std::optional<Absent> absent = absent_handler(stream, entry);
+    if (absent ? stream.team != team : team != 0) continue;
     std::string line;
     if (absent) {
       const auto known = names_.find(*absent);
       const bool is_named = known != names_.end() && !known->second.empty();
       line = fmt::format("messages from rank {} are for {}, which was never made here",
-                         absent->sender, is_named ? known->second : "an active message");
+                         absent->sender.value(), is_named ? known->second : "an active message");
     } else {
       line = fmt::format(
           "messages from rank {} are for a team that was never made here: all members make their "
           "teams in the same order, with the same names, and with the same ranks in one order (or "
           "it has ended: keep its objects until all invocations have run)",
-          stream.origin == Stream::kDirect ? stream.source : stream.origin);
+          stream.sender().value());
     }
-    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
-  });
+    bytes_of[std::move(line)] += entry.bytes;
+  }
+  std::vector<std::string> lines;
+  lines.reserve(bytes_of.size());
+  for (const auto& [line, bytes] : bytes_of) {
+    lines.push_back(fmt::format("{} ({} bytes wait)", line, bytes));
+  }
   return lines;
 }
 

@@ -67,6 +67,17 @@ Step message_of_its_own_order(World& world, const Pair& pair, int& seen) {
   return late_am(world, pair, seen, {.own_order = true});
 }
 
+/// More than a narrow window has room for.
+Step flood(World& world, const Pair& pair, int& seen) {
+  constexpr int kCount = 200;
+  auto am = std::make_shared<ActiveMessage<int>>(
+      world.make_am([&seen](int left) { seen += left == 0 ? 1 : 0; }));
+  for (int left = kCount - 1; left >= 0 && world.rank() == pair.ahead; --left) {
+    am->send(pair.behind, left);
+  }
+  return ended_by_wait(std::move(am));
+}
+
 Step multicast(World& world, const Pair& pair, int& seen) {
   auto am = std::make_shared<ActiveMessage<int>>(world.make_am(
       [&seen, &world, pair](int more) { seen += world.rank() == pair.behind ? more : 0; }));
@@ -287,9 +298,10 @@ struct Part {
 };
 
 /// "" or what was wrong.
-std::string run_parts(std::uint64_t seed, int ranks, const std::vector<Part>& parts) {
+std::string run_parts(std::uint64_t seed, int ranks, const std::vector<Part>& parts,
+                      const net::LinkOptions& link = {}) {
   std::string wrong;
-  const auto result = run_turns({.seed = seed, .ranks = ranks}, [&](World& world) {
+  const auto result = run_turns({.seed = seed, .ranks = ranks, .link = link}, [&](World& world) {
     std::vector<Promise<void>> gone(parts.size());
     std::vector<Step> steps;  // each kept to the end
     int seen = 0;
@@ -315,14 +327,15 @@ std::string run_parts(std::uint64_t seed, int ranks, const std::vector<Part>& pa
 }
 
 template <std::size_t n, std::size_t m>
-void expect_progress(const Awaited (&awaited)[n], const Late (&lates)[m]) {
+void expect_progress(const Awaited (&awaited)[n], const Late (&lates)[m],
+                     const net::LinkOptions& link = {}) {
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < m; ++k) {
       // An invocation after an object was made is one of a later epoch: docs/objects.md.
       if (awaited[i] == invocation && lates[k] == object) continue;
       for (std::uint64_t seed = 0; seed < 24; ++seed) {
         const std::string wrong =
-            run_parts(seed, 2 + static_cast<int>(seed % 3), {{awaited[i], lates[k], {}}});
+            run_parts(seed, 2 + static_cast<int>(seed % 3), {{awaited[i], lates[k], {}}}, link);
         EXPECT_EQ(wrong, "") << "awaited " << i << ", late " << k << ", seed " << seed;
         if (!wrong.empty()) break;
       }
@@ -335,6 +348,11 @@ TEST(LateModels, DoNotHoldBackWhatTheirRankWaitsFor) { expect_progress(kAwaited,
 TEST(LateModels, DoNotHoldBackMessagesOfTheProgram) { expect_progress({own_message}, kModels); }
 
 TEST(LateMessages, DoNotHoldBackWhatModelsBring) { expect_progress(kAwaited, kMessages); }
+
+// The rank ahead brings it behind more messages than its window has room for.
+TEST(LateMessages, LeaveTheWindowForWhatModelsBring) {
+  expect_progress(kAwaited, {flood}, {.packet_bytes = 512, .window_bytes = 2048});
+}
 
 // Messages of the program are handled in the order sent, whatever their handlers.
 TEST(LateMessages, HoldBackLaterMessagesOfTheProgram) {
