@@ -69,7 +69,7 @@ Step message_of_its_own_order(World& world, const Pair& pair, int& seen) {
 
 /// More than a narrow window has room for.
 Step flood(World& world, const Pair& pair, int& seen) {
-  constexpr int kCount = 200;
+  constexpr int kCount = 1'000;  // of 8 bytes
   auto am = std::make_shared<ActiveMessage<int>>(
       world.make_am([&seen](int left) { seen += left == 0 ? 1 : 0; }));
   for (int left = kCount - 1; left >= 0 && world.rank() == pair.ahead; --left) {
