@@ -89,39 +89,11 @@ void Network::on_both_known(PayloadKey key) {
   }
 }
 
-// It leaves behind what its process has sent before, and waits for the interface of the sender as
-// other packets do.
-void Network::answer(const Route& back, Receiver& receiver, void* item, std::uint64_t number) {
-  const Reception reception{0, 0, &receiver, item, number};
-  if (back.costs.is_instant()) {
-    return simulator_.at(simulator_.now_ns() + back.travel_ns,
-                         [reception] { reception.receiver->received(reception); });
-  }
-  simulator_.at(simulator_.now_ns(), [this, back, reception] {
-    const Passage passage = depart(back, simulator_.agenda_ns(), sizeof(net::PacketHeader));
-    Reception coming = reception;
-    coming.first_ns = passage.first_ns;
-    coming.busy_ns = passage.busy_ns;
-    receive(back, simulator_, coming);
-  });
-}
-
-namespace {
-
-std::uint64_t number_of(std::pair<int, std::uint32_t> payload) {
-  return static_cast<std::uint64_t>(payload.first) << 32U | payload.second;
-}
-
-std::pair<int, std::uint32_t> key_of(const Reception& payload) {
-  return {static_cast<int>(payload.number >> 32U), static_cast<std::uint32_t>(payload.number)};
-}
-
-}  // namespace
-
 // A payload that is not eager leaves when the sender knows the receiver's place.
 void Network::invite_payload(PayloadKey key) {
   const Payload& payload = payloads_.at(key);
-  answer(route(payload.target, payload.source), *this, &payloads_, number_of(key));
+  const std::uint64_t travel_ns = route(payload.source, payload.target).travel_ns;
+  simulator_.at(simulator_.now_ns() + travel_ns, [this, key] { carry_payload(key); });
 }
 
 Mishap Network::draw_mishap(Rank source, Rank target, bool is_payload) {
@@ -156,9 +128,17 @@ void Network::carry_payload(PayloadKey key) {
   disturb(passage, way, source, target, mishap);
   const bool uses_memory =
       memory_ != nullptr && !memory_->same_node(source.value(), target.value());
-  receive(way, simulator_,
-          {passage.first_ns, passage.busy_ns, this, nullptr, number_of(key), uses_memory});
+  const auto number = static_cast<std::uint64_t>(key.first) << 32U | key.second;
+  receive(way, simulator_, {passage.first_ns, passage.busy_ns, this, nullptr, number, uses_memory});
 }
+
+namespace {
+
+std::pair<int, std::uint32_t> key_of(const Reception& payload) {
+  return {static_cast<int>(payload.number >> 32U), static_cast<std::uint32_t>(payload.number)};
+}
+
+}  // namespace
 
 // The memory is used from the arrival of the first byte on. The last byte arrives when both the
 // network and the memory have transferred it.
@@ -173,7 +153,6 @@ void Network::begun(const Reception& payload, std::uint64_t end_ns) {
 
 void Network::received(const Reception& payload) {
   const PayloadKey key = key_of(payload);
-  if (payload.item != nullptr) return carry_payload(key);  // the answer of its receiver
   if (memory_ == nullptr) return on_payload_here(key);
   // Else it may have ended already.
   const auto found = payloads_.find(key);

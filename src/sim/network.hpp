@@ -103,8 +103,6 @@ class Network final : private Receiver {
   void disturb(Passage& passage, const Route& route, Rank source, Rank target,
                const Mishap& mishap);
   static void receive(const Route& route, Simulator& simulator, const Reception& reception);
-  /// Sends a packet without messages, which `receiver` gets with `item` and `number`.
-  void answer(const Route& back, Receiver& receiver, void* item, std::uint64_t number);
   /// Fate of a packet or payload that leaves now, by the plan of faults.
   Mishap draw_mishap(Rank source, Rank target, bool is_payload);
   Payload& payload(PayloadKey key) { return payloads_[key]; }

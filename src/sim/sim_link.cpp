@@ -36,7 +36,7 @@ SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Netw
     : Link(identity.source, identity.target, identity.lane, options),
       network_(network),
       way_(network.route(identity.source, identity.target)),
-      way_back_(network.route(identity.target, identity.source)),
+      news_ns_(network.route(identity.target, identity.source).travel_ns),
       inlet_(*this, identity.lane, network.port(identity.target)) {}
 
 SimLink::~SimLink() {
@@ -86,7 +86,6 @@ void SimLink::bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t b
 }
 
 void SimLink::received(const Reception& reception) {
-  if (reception.item == nullptr) return consumed(reception.number);  // a report
   arrive(static_cast<net::Packet*>(reception.item), reception.number);
 }
 
@@ -127,22 +126,12 @@ net::PacketList SimInlet::take_arrivals() {
   return std::move(arrived_);
 }
 
-// As over MPI, receivers report what they have consumed by a quarter of the window, in a packet of
-// its own, and the rest when they have nothing else to do: then their interface is free.
-void SimLink::report(std::size_t bytes) {
-  constexpr std::size_t kReports = 4;  // packets for each window of bytes
-  unreported_bytes_ += bytes;
-  if (unreported_bytes_ >= options().window_bytes / kReports) {
-    unreported_bytes_ = 0;
-    return network_.answer(way_back_, *this, nullptr, bytes);
-  }
-  Simulator& simulator = network_.simulator();
-  simulator.at(simulator.now_ns() + way_back_.travel_ns, [this, bytes] { consumed(bytes); });
-}
-
+// The report takes as long as a packet without messages.
 void SimInlet::consumed(std::size_t bytes) {
   const sync::Quiet quiet;
-  link_.report(bytes);
+  Network& network = link_.network();
+  Simulator& simulator = network.simulator();
+  simulator.at(simulator.now_ns() + link_.news_ns(), [this, bytes] { link_.consumed(bytes); });
 }
 
 }  // namespace shoal::sim

@@ -45,8 +45,8 @@ class SimLink final : public net::Link, private Receiver {
   ~SimLink() override;
 
   [[nodiscard]] Network& network() { return network_; }
-  /// The receiver has consumed so many bytes: reports them to this end.
-  void report(std::size_t bytes);
+  /// How long news takes to come back from the receiver.
+  [[nodiscard]] std::uint64_t news_ns() const { return news_ns_; }
   /// Packets that left and have not arrived.
   [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
   [[nodiscard]] bool all_delivered() const { return missing() == 0 && inlet_.empty(); }
@@ -64,9 +64,8 @@ class SimLink final : public net::Link, private Receiver {
 
   Network& network_;
   const Network::Route way_;
-  const Network::Route way_back_;
+  const std::uint64_t news_ns_;
   SimInlet inlet_;
-  std::size_t unreported_bytes_ = 0;  // consumed since the last report that was a packet
   std::vector<net::Packet*> under_way_;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t last_first_ns_ = 0;  // arrival of the first byte of the last packet in order

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -78,19 +77,10 @@ Times packets(const Config& config, const Targets& targets) {
   return times;
 }
 
-/// A packet that has nothing to do with the payloads.
-struct Beside {
-  int from;
-  int to;
-  std::uint64_t at_ns;  // from the begin on
-};
-
-Times payloads(const Config& config, std::size_t bytes, const Targets& targets,
-               std::optional<Beside> beside = {}) {
+Times payloads(const Config& config, std::size_t bytes, const Targets& targets) {
   Times times;
   SimulatedWorld simulated(config);
   simulated.run([&](World& world) {
-    const auto other = world.make_am([] {});
     std::vector<std::vector<char>> places;
     const auto message = world.make_large_am<char>(
         [&](std::size_t count) { return std::span(places.emplace_back(count)); },
@@ -102,10 +92,6 @@ Times payloads(const Config& config, std::size_t bytes, const Targets& targets,
     for (const int target : targets(world.rank())) {
       message.send(Rank(target), std::span<const char>(payload));
       shoal::sleep_for(std::chrono::microseconds(2));  // announcements in this order
-    }
-    if (beside.has_value() && beside->from == world.rank()) {
-      sleep_until(world, kBegin + beside->at_ns);
-      other.send(Rank(beside->to));
     }
     sleep_until(world, 3 * kBegin);
     world.wait();
@@ -180,60 +166,6 @@ TEST(SimulatedNetwork, RanksOfANode_ShareTheWayIn) {
   std::vector<std::uint64_t> far{times[0][1], times[1].at(0)};
   std::ranges::sort(far);
   EXPECT_THAT(far, ElementsAre(1 * kBusy + kWay, 2 * kBusy + kWay));
-}
-
-// A payload is announced, answered and sent: three packets, as a byte takes no time.
-constexpr std::uint64_t kHop = kBusy + kWay;
-
-TEST(SimulatedNetwork, APayload_LeavesWhenItsReceiverHasAnswered) {
-  EXPECT_THAT(payloads(config_of(kPackets, 2), kPayload, one_to_one)[0], ElementsAre(3 * kHop));
-}
-
-// Announcements arrive one after the other, and so leave the answers, and arrive the payloads.
-TEST(SimulatedNetwork, AnswersToManySenders_LeaveOneAfterTheOther) {
-  EXPECT_THAT(payloads(config_of(kPackets, 5), kPayload, many_to_one)[0],
-              ElementsAre(3 * kHop, 3 * kHop + kBusy, 3 * kHop + 2 * kBusy, 3 * kHop + 3 * kBusy));
-}
-
-TEST(SimulatedNetwork, AnswersOfManyReceivers_ArriveOneAfterTheOther) {
-  std::vector<std::uint64_t> all;  // the seed says whose announcement leaves second
-  for (const auto& [rank, times] : payloads(config_of(kPackets, 4), kPayload, one_to_many)) {
-    all.insert(all.end(), times.begin(), times.end());
-  }
-  std::ranges::sort(all);
-  EXPECT_THAT(all, ElementsAre(3 * kHop, 3 * kHop + kBusy, 3 * kHop + 2 * kBusy));
-}
-
-// The announcement arrives after a hop. The receiver has begun to send 1 us before that.
-TEST(SimulatedNetwork, AnAnswer_WaitsBehindWhatItsProcessSends) {
-  EXPECT_THAT(payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{0, 2, kHop - 1000})[0],
-              ElementsAre(3 * kHop + kBusy - 1000));
-}
-
-// The first byte of another packet arrives at the sender 1 us before that of the answer.
-TEST(SimulatedNetwork, AnAnswer_WaitsForWhatItsReceiverReceives) {
-  EXPECT_THAT(payloads(config_of(kPackets, 3), kPayload, one_to_one, Beside{2, 1, kHop - 1000})[0],
-              ElementsAre(3 * kHop + kBusy - 1000));
-}
-
-// Each message fills the window. The next one leaves when the report on it has arrived.
-TEST(SimulatedNetwork, ReportsOnConsumedBytes_PassTheInterfaces) {
-  Config config = config_of(kPackets, 2);
-  config.packet_bytes = config.window_bytes = 4096;
-  std::vector<std::uint64_t> times;
-  SimulatedWorld simulated(config);
-  simulated.run([&](World& world) {
-    const auto message = world.make_am(
-        [&](const std::vector<char>& /*bytes*/) { times.push_back(world.now_ns() - kBegin); });
-    world.barrier();
-    sleep_until(world, kBegin);
-    for (int i = 0; world.rank() == 0 && i < 3; ++i) {
-      message.send(Rank(1), std::vector<char>(5000, 'x'));
-    }
-    world.wait();
-    return 0;
-  });
-  EXPECT_THAT(times, ElementsAre(kHop, 3 * kHop, 5 * kHop));
 }
 
 /// Behind the announcements, of less than 500 bytes each, and answers.
