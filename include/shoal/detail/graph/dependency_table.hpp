@@ -24,7 +24,11 @@ enum class [[nodiscard]] Fulfill {
 
 /// Counters of a key: 0 <= fulfilled <= indegree, 1 <= indegree.
 struct Entry {
-  int fulfilled;  // neither is initialized: most calls fill no entry
+  // Initializes nothing: most calls fill no entry.
+  Entry() {}  // NOLINT(modernize-use-equals-default,cppcoreguidelines-pro-type-member-init)
+  Entry(int fulfilled, int indegree) : fulfilled(fulfilled), indegree(indegree) {}
+
+  int fulfilled;
   int indegree;
 };
 
