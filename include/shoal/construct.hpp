@@ -14,7 +14,7 @@ namespace object {
 
 /// A representative that construct() has made, and its share of the team.
 template <class T>
-class Constructed final : public Kept {
+class Constructed final : public Owned {
  public:
   template <class... Args>
   explicit Constructed(Team& team, Args&&... args)
@@ -26,15 +26,15 @@ class Constructed final : public Kept {
   std::unique_ptr<T> object_;
 };
 
-/// Constructs the representative of one member: the section of the new team. The first member, by
-/// rank, whose constructor threw reports the error.
+/// Constructs the representative of one member: the section of the new team. If constructors throw,
+/// the member with the lowest rank reports its error.
 template <class T, class... Args>
 void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, Args... args) {
   Handle<RootOf<T>> handle;
   std::string error;
   try {
     auto* const made = new Constructed<T>(team, std::move(args)...);
-    std::unique_ptr<Kept> owner(made);
+    std::unique_ptr<Owned> owner(made);
     handle = Handle<RootOf<T>>(made->get());
     // Before rank 0 gives the handle away: its user may delete the object while this task waits.
     Objects::of(team).keep(handle.address(), std::move(owner));

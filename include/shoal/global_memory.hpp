@@ -31,9 +31,9 @@ namespace shoal {
 /// paper, sections 2.2 and 2.3; docs/memory.md). All ranks make theirs in the same order, with the
 /// same options. Each rank has a local heap, too, for memory that only its own tasks use.
 ///
-/// **Ways**: the heap of a rank in the same process, or in a process of the same node that shares
-/// memory, is reached by loads, stores and atomic instructions of the caller; others by messages.
-/// Results are the same. Words of 1, 2, 4 or 8 bytes are read and written atomically.
+/// **Access paths**: the caller accesses the heap of a rank in the same process, or in a process of
+/// the same node that shares memory, by loads, stores and atomic instructions, and other heaps by
+/// messages. Results are the same. Words of 1, 2, 4 or 8 bytes are read and written atomically.
 /// **Ordering**: a put is visible to a get that follows its remote completion: wait() of its
 /// Transfer, quiet(), or a message in the usual order from `signal` of put_signal(); other accesses
 /// are not ordered. Operations on words (fetch_add() and so on) are sequentially consistent.
@@ -258,8 +258,8 @@ class GlobalMemory {
     if (far.empty()) return;
     auto pending = make_pending<void>();
     Transfer transfer(pending, true);
-    core_->many(far, {.element_bytes = sizeof(T)}, reinterpret_cast<std::byte*>(to.data()),
-                *pending);
+    core_->batch(far, {.element_bytes = sizeof(T)}, reinterpret_cast<std::byte*>(to.data()),
+                 *pending);
     pending->end_one();
     transfer.wait();
   }
@@ -276,7 +276,7 @@ class GlobalMemory {
     const std::exception_ptr refused =
         for_places<1>(to, Access::scatter, far,
                       [&](std::byte* place, std::size_t i) { memory::store(place, from[i]); });
-    return send_many({.access = Access::scatter, .element_bytes = sizeof(T)}, far, from, refused);
+    return send_batch({.access = Access::scatter, .element_bytes = sizeof(T)}, far, from, refused);
   }
 
   /// Writes the elements, and calls signal() on this rank as soon as a message that it sends to the
@@ -481,8 +481,8 @@ class GlobalMemory {
   [[nodiscard]] std::byte* direct(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
     return core_->direct(pointer.rank().value(), pointer.offset(), size_bytes, access);
   }
-  /// Returns the address of the memory in this process, after finding the way to the heap of its
-  /// rank if necessary; nullptr: use messages. **Errors**: CheckError for a range outside the heap.
+  /// Returns the address of the memory in this process, after connecting to the heap of its rank if
+  /// necessary; nullptr: use messages. **Errors**: CheckError for a range outside the heap.
   template <class T>
   [[nodiscard]] std::byte* at(GlobalPtr<T> pointer, std::size_t size_bytes, Access access) {
     std::byte* const place = direct(pointer, size_bytes, access);
@@ -490,7 +490,7 @@ class GlobalMemory {
       return place;
     return core_->reach({pointer.rank().value(), pointer.offset(), size_bytes, 0, 1}, access);
   }
-  // Apart, so that get() and put() of near memory save no registers.
+  // A function of its own, so that get() and put() of near memory save no registers.
   template <class T>
   [[nodiscard]] [[gnu::noinline]] std::remove_cv_t<T> get_far(GlobalPtr<T> from) {
     std::remove_cv_t<T> value;
@@ -628,8 +628,8 @@ class GlobalMemory {
     const std::exception_ptr refused = for_places<32>(
         at, Access::word_async, far,
         [&](std::byte* place, std::size_t i) { memory::update<op>(place, values[i]); });
-    return send_many({Access::word_async, op, memory::word_type<T>(), sizeof(T)}, far, values,
-                     refused);
+    return send_batch({Access::word_async, op, memory::word_type<T>(), sizeof(T)}, far, values,
+                      refused);
   }
   /// Calls f(place, i) for the elements that are in reach, after kTogether of their cache lines
   /// were prefetched; the others are added to `far`. If a pointer is refused, returns the error,
@@ -664,8 +664,8 @@ class GlobalMemory {
     return refused;
   }
   template <class T>
-  Transfer send_many(const memory::ManyOp& op, std::span<memory::Element> far,
-                     std::span<const T> from, const std::exception_ptr& refused) {
+  Transfer send_batch(const memory::BatchOp& op, std::span<memory::Element> far,
+                      std::span<const T> from, const std::exception_ptr& refused) {
     Transfer transfer;
     if (!far.empty()) {
       auto pending = make_pending<void>();
@@ -674,7 +674,7 @@ class GlobalMemory {
       const memory::Sending sending(*pending);
       // only read
       auto* const data = reinterpret_cast<std::byte*>(const_cast<T*>(from.data()));
-      core_->many(far, op, data, *pending);
+      core_->batch(far, op, data, *pending);
     }
     if (refused) std::rethrow_exception(refused);
     return transfer;

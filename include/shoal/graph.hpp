@@ -8,7 +8,6 @@
 #include <shoal/detail/base/number.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/graph/dependency_table.hpp>
-#include <shoal/detail/graph/history.hpp>
 #include <shoal/detail/graph/inputs.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
@@ -131,8 +130,8 @@ consteval void check_key_parameter() {
 
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
                                  const char* function);
-[[noreturn]] void refuse_key(const term::Scope& scope, const std::string& graph,
-                             detail::TextValue key, std::string_view type);
+[[noreturn]] void refuse_key(const TeamCore& scope, const std::string& graph, detail::TextValue key,
+                             std::string_view type);
 [[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
 [[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
 /// Throws CheckError: the function that was given to `set` has returned `number`, which is no int.
@@ -842,8 +841,8 @@ class TaskGraph final : private term::Unsatisfied {
     return result;
   }
 
-  // Keys of dense numbers that wait: to look at all of them would take too long. The sum of what
-  // each worker counts; the last slot is that of other threads.
+  // Number of dense keys that wait, as a search of all keys would take too long: one counter for
+  // each worker, and the last one for other threads.
   struct alignas(64) Waiting {
     std::atomic<std::int64_t> count{0};
   };

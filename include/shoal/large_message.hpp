@@ -3,7 +3,7 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/net/pieces.hpp>
-#include <shoal/detail/team/cast_steps.hpp>
+#include <shoal/detail/team/multicast.hpp>
 #include <shoal/future.hpp>
 #include <shoal/message.hpp>
 
@@ -341,7 +341,7 @@ class LargeMessage {
 
   /// Made by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
-  LargeMessage(messaging::Channel& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
+  LargeMessage(TeamCore& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options, const std::source_location& place)
       : channel_(&channel), handler_(static_cast<messaging::Handler*>(new Instance)) {
     Instance& instance = instance_of(*handler_);
@@ -416,7 +416,8 @@ class LargeMessage {
   [[nodiscard]] std::uint32_t number() const { return index_; }
 
   /// @cond internals
-  /// For a model whose payloads may change on their way: it checks them itself. Before send().
+  /// Switches checksums off, for a model that changes payloads in flight and checks them itself.
+  /// Called before send().
   void leave_unchecked() const { instance_of(*handler_).is_checked = false; }
   /// @endcond
 
@@ -476,7 +477,7 @@ class LargeMessage {
     const std::span<T> place;
     [[nodiscard]] const Instance& instance() const { return instance_of(*handler_); }
 
-    void arrive(const messaging::Channel& channel) {
+    void arrive(const TeamCore& channel) {
       messaging::check_live(channel, *handler_);
       std::apply([this](const auto&... args) { instance().arrival(place, args...); }, values_);
       finish();
@@ -630,7 +631,7 @@ class LargeMessage {
                                 instance.name, {.arrived = std::move(arrived), .done = done});
   }
 
-  messaging::Channel* channel_;
+  TeamCore* channel_;
   std::shared_ptr<messaging::Handler> handler_;
   std::uint32_t index_ = 0;
   std::uint32_t flags_ = messaging::kInstanceBit;

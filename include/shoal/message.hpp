@@ -94,7 +94,7 @@ class ActiveMessage {
  public:
   /// Made by Team::make_am(). `place`: of the call in the program.
   template <class F>
-  ActiveMessage(messaging::Channel& channel, F function, const AmOptions& options,
+  ActiveMessage(TeamCore& channel, F function, const AmOptions& options,
                 const std::source_location& place)
       : channel_(&channel) {
     using Traits = messaging::FunctionTraits<F>;
@@ -172,7 +172,7 @@ class ActiveMessage {
   [[nodiscard]] std::uint32_t signature() const { return signature_; }
 
  private:
-  messaging::Channel* channel_;
+  TeamCore* channel_;
   std::uint32_t handler_ = 0;  // index with flag bits
   std::uint32_t signature_ = 0;
 };

@@ -20,7 +20,7 @@ struct ContextOf {};
 class MessageContext {
  public:
   /// Made by shoal for each message.
-  MessageContext(messaging::Channel& channel, Rank world_source)
+  MessageContext(TeamCore& channel, Rank world_source)
       : channel_(&channel), world_source_(world_source) {}
 
   /// Rank of the sender in the team of the message; -1 if it is no member.
@@ -34,10 +34,10 @@ class MessageContext {
     return messaging::ContextOf<T>::get(*this);
   }
   /// Channel of the team that the message was sent on.
-  [[nodiscard]] messaging::Channel& channel() const { return *channel_; }
+  [[nodiscard]] TeamCore& channel() const { return *channel_; }
 
  private:
-  messaging::Channel* channel_;
+  TeamCore* channel_;
   Rank world_source_;
 };
 

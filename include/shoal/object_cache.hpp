@@ -154,7 +154,7 @@ class ObjectCache {
   };
 
   [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().scope().scheduler(); }
-  [[nodiscard]] messaging::Channel& channel() const { return memory_.core().scope(); }
+  [[nodiscard]] TeamCore& channel() const { return memory_.core().scope(); }
   static CacheKey key_of(GlobalPtr<T> object) { return object.template cast<const std::byte>(); }
   static CacheRef<T> as_ref(Copy copy) {
     return std::static_pointer_cast<const T>(std::move(copy));

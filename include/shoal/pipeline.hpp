@@ -53,7 +53,7 @@ namespace loops {
 struct Nothing {};
 
 template <class T>
-using Kept = std::conditional_t<std::is_void_v<T>, Nothing, std::decay_t<T>>;
+using Stored = std::conditional_t<std::is_void_v<T>, Nothing, std::decay_t<T>>;
 
 /// Types of the values before each stage, and after the last one; void if a stage does not take
 /// what comes.
@@ -70,7 +70,8 @@ struct Chain<T, F, Fs...> {
   template <class... Ts>
   static std::tuple<std::optional<T>, Ts...> behind(std::tuple<Ts...>*);
   static void behind(void*);
-  using Types = decltype(behind(static_cast<typename Chain<Kept<Result>, Fs...>::Types*>(nullptr)));
+  using Types =
+      decltype(behind(static_cast<typename Chain<Stored<Result>, Fs...>::Types*>(nullptr)));
 };
 template <class T, class F, class... Fs>
   requires(!std::is_invocable_v<F&, T>)

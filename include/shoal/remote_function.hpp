@@ -161,7 +161,7 @@ class RemoteFunction {
  public:
   /// Made by Team::make_function().
   template <class F>
-  RemoteFunction(messaging::Channel& channel, F function, const AmOptions& options,
+  RemoteFunction(TeamCore& channel, F function, const AmOptions& options,
                  const std::source_location& place)
       : channel_(&channel),
         ask_(channel,
@@ -190,7 +190,7 @@ class RemoteFunction {
         };
   }
 
-  messaging::Channel* channel_;
+  TeamCore* channel_;
   ActiveMessage<RemotePromise<Result>, Wires...> ask_;
 };
 

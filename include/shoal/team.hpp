@@ -8,12 +8,12 @@
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/team/deprecated.hpp>
-#include <shoal/detail/team/rank_set.hpp>
 #include <shoal/future.hpp>
 #include <shoal/immutable.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/machine.hpp>
 #include <shoal/message.hpp>
+#include <shoal/rank_set.hpp>
 #include <shoal/remote_function.hpp>
 #include <shoal/task_options.hpp>
 

@@ -41,12 +41,12 @@ struct TunnelReceiver {
 
   template <class... Ws>
   static std::tuple<messaging::Storage<Ws>...> storage_of(TypeList<Ws...>);
-  using Kept = decltype(storage_of(FixedWires{}));
+  using Stored = decltype(storage_of(FixedWires{}));
 
   /// Receiving end, with the fixed arguments.
-  struct End final : TunnelEnd {
-    explicit End(Kept&& values) : fixed(std::move(values)) {}
-    Kept fixed;
+  struct End final : Owned {
+    explicit End(Stored&& values) : fixed(std::move(values)) {}
+    Stored fixed;
   };
 
   /// Handles the messages that open the tunnel on this rank.
@@ -57,9 +57,8 @@ struct TunnelReceiver {
   static void open(const messaging::Message& message, TypeList<Ws...> wires) {
     messaging::with_arguments(message, wires, [&](auto&... values) {
       Objects::of(*message.channel)
-          .open_tunnel(
-              Target::from(*message.prefix).context,
-              std::unique_ptr<TunnelEnd>(new End(Kept(To::template stored<Ws>(values)...))));
+          .open_tunnel(Target::from(*message.prefix).context,
+                       std::unique_ptr<Owned>(new End(Stored(To::template stored<Ws>(values)...))));
     });
   }
   static void invoke_item(void* /*self*/, messaging::Batch& batch) {

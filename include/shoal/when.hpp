@@ -2,7 +2,7 @@
 // Futures of several futures and transfers.
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/detail/sched/gate.hpp>
+#include <shoal/detail/sched/completion.hpp>
 #include <shoal/future.hpp>
 
 #include <concepts>

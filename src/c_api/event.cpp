@@ -1,17 +1,19 @@
 // The C interface: each call is one of C++, with its exceptions turned into codes.
 
 #include <shoal/c_api/event.h>
-
-#include "c_api/errors.hpp"
-#include "c_api/payload.hpp"
-#include "runtime/end_report.hpp"
-
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/error.hpp>
 #include <shoal/event/events.hpp>
 #include <shoal/run.hpp>
 
 #include <fmt/format.h>
 
+#include "base/per_thread.hpp"
+#include "c_api/payload.hpp"
+#include "runtime/end_report.hpp"
+
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,13 +23,11 @@
 struct shoal_events {
   shoal_events(shoal::World& a_world, std::string name)
       : world(a_world), events(a_world, std::move(name)) {}
-
   shoal::World& world;
   shoal::Events events;
   shoal::c_api::Contexts contexts;
   shoal_world* owner = nullptr;
 };
-
 struct shoal_world {
   shoal::World& world;
   // Result of the last shoal_wait(), and whether it reported a failure.
@@ -38,6 +38,92 @@ struct shoal_world {
 // NOLINTEND(readability-identifier-naming)
 
 namespace shoal::c_api {
+
+/// The caller's last error, or nullptr. With `is_new`, a place for its text is made if need be.
+std::string* error_text(bool is_new);
+/// Keeps the text of an error, and returns its code.
+int fail(int code, const char* call, const char* text) noexcept;
+/// Inside a catch block: the code of the exception.
+int fail_with_current(const char* call) noexcept;
+
+/// Calls `body`; returns the code of its exception.
+template <class Body>
+int guarded(const char* call, const Body& body) noexcept {
+  try {
+    body();
+    return SHOAL_OK;
+  } catch (...) {
+    return fail_with_current(call);
+  }
+}
+
+/// Calls `body`, which returns a number; an error that it throws is recorded and returned as a
+/// negative number.
+template <class Body>
+int guarded_number(const char* call, const Body& body) noexcept {
+  try {
+    return static_cast<int>(body());
+  } catch (...) {
+    return -fail_with_current(call);
+  }
+}
+
+template <class T>
+T& given(T* pointer, const char* what) {
+  if (pointer == nullptr) throw CheckError(fmt::format("{} is NULL", what));
+  return *pointer;
+}
+
+namespace {
+
+/// Error text of a task, which may continue on another thread.
+struct TaskErrorText final : sched::TaskLocal {
+  std::string text;
+};
+
+/// Error text of a thread that runs no task: the caller provides no place for it.
+struct ThreadErrorText {
+  std::string text;
+};
+
+}  // namespace
+
+std::string* error_text(bool is_new) {
+  sched::Task* const task = sched::current_task();
+  if (task == nullptr) return &of_this_thread<ThreadErrorText>().text;
+  auto* found = task->find_local<TaskErrorText>();
+  if (found == nullptr && is_new) {
+    task->add_local(std::make_unique<TaskErrorText>());
+    found = task->find_local<TaskErrorText>();
+  }
+  return found != nullptr ? &found->text : nullptr;
+}
+
+int fail(int code, const char* call, const char* text) noexcept {
+  try {
+    *error_text(true) = fmt::format("{}: {}", call, text);
+  } catch (...) {  // no memory for the text: the code must do
+  }
+  return code;
+}
+
+int fail_with_current(const char* call) noexcept {
+  try {
+    throw;
+  } catch (const TaskError& error) {
+    return fail(SHOAL_ERROR_TASK, call, error.what());
+  } catch (const StuckError& error) {
+    return fail(SHOAL_ERROR_STUCK, call, error.what());
+  } catch (const CancelledError& error) {
+    return fail(SHOAL_ERROR_CANCELLED, call, error.what());
+  } catch (const CheckError& error) {
+    return fail(SHOAL_ERROR_USE, call, error.what());
+  } catch (const std::exception& error) {
+    return fail(SHOAL_ERROR_OTHER, call, error.what());
+  } catch (...) {
+    return fail(SHOAL_ERROR_OTHER, call, "an exception not derived from std::exception");
+  }
+}
 
 namespace {
 
@@ -129,11 +215,8 @@ int run_main(World& world, int (*main_function)(shoal_world*, void*), void* user
 }  // namespace
 
 }  // namespace shoal::c_api
-
 using namespace shoal::c_api;
-
 // --- the world
-
 int shoal_run(int argc, char** argv, int (*main_function)(shoal_world*, void*), void* user) {
   if (main_function == nullptr) {
     shoal::runtime::say("error: shoal_run: the main function is NULL");
@@ -142,20 +225,16 @@ int shoal_run(int argc, char** argv, int (*main_function)(shoal_world*, void*), 
   return shoal::run(argc, argv,
                     [&](shoal::World& world) { return run_main(world, main_function, user); });
 }
-
 int shoal_rank(const shoal_world* world) {
   return guarded_number("shoal_rank", [&] { return given(world, "world").world.rank().value(); });
 }
-
 int shoal_size(const shoal_world* world) {
   return guarded_number("shoal_size", [&] { return given(world, "world").world.size(); });
 }
-
 int shoal_argument_count(const shoal_world* world) {
   return guarded_number("shoal_argument_count",
                         [&] { return given(world, "world").world.args().size(); });
 }
-
 const char* shoal_argument(const shoal_world* world, int index) {
   const char* result = nullptr;
   static_cast<void>(guarded("shoal_argument", [&] {
@@ -166,7 +245,6 @@ const char* shoal_argument(const shoal_world* world, int index) {
   }));
   return result;
 }
-
 int shoal_wait(shoal_world* world) {
   const int code = guarded("shoal_wait", [&] { given(world, "world").world.wait(); });
   // These only the main function can get.
@@ -176,14 +254,11 @@ int shoal_wait(shoal_world* world) {
   }
   return code;
 }
-
 const char* shoal_last_error(void) {
   const std::string* const text = error_text(false);
   return text != nullptr ? text->c_str() : "";
 }
-
 // --- tasks and events
-
 shoal_events* shoal_events_make(shoal_world* world, const char* name) {
   shoal_events* result = nullptr;
   static_cast<void>(guarded("shoal_events_make", [&] {
@@ -195,18 +270,15 @@ shoal_events* shoal_events_make(shoal_world* world, const char* name) {
   }));
   return result;
 }
-
 int shoal_events_free(shoal_events* events) {
   return guarded("shoal_events_free", [&] {
     auto& all_events = given(events, "events").owner->events;
     std::erase_if(all_events, [&](const auto& one) { return one.get() == events; });
   });
 }
-
 const char* shoal_events_name(const shoal_events* events) {
   return events != nullptr ? events->events.name().c_str() : nullptr;
 }
-
 int shoal_events_submit(shoal_events* events, const shoal_task* task,
                         const shoal_dependency* dependencies, size_t count) {
   return guarded("shoal_events_submit", [&] {
@@ -228,31 +300,26 @@ int shoal_events_submit(shoal_events* events, const shoal_task* task,
         options);
   });
 }
-
 int shoal_events_is_submitted(const shoal_events* events, const char* task_name) {
   return guarded_number("shoal_events_is_submitted", [&] {
     return given(events, "events").events.is_submitted(text_of(task_name, "the task's name"));
   });
 }
-
 int shoal_events_remove(shoal_events* events, const char* task_name) {
   return guarded_number("shoal_events_remove", [&] {
     return given(events, "events").events.remove(text_of(task_name, "the task's name"));
   });
 }
-
 int shoal_events_fire(shoal_events* events, int target, const char* name,
                       const shoal_payload* payload) {
   return guarded("shoal_events_fire",
                  [&] { fire(given(events, "events"), target, name, payload, false); });
 }
-
 int shoal_events_fire_persistent(shoal_events* events, int target, const char* name,
                                  const shoal_payload* payload) {
   return guarded("shoal_events_fire_persistent",
                  [&] { fire(given(events, "events"), target, name, payload, true); });
 }
-
 // NOLINTNEXTLINE(readability-function-size): C has no default for a payload and a number
 int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, int target,
                             const char* name, const shoal_payload* payload,
@@ -265,7 +332,6 @@ int shoal_events_fire_after(shoal_events* events, unsigned long long delay_ns, i
                         });
   });
 }
-
 int shoal_events_fire_when_readable(shoal_events* events, int descriptor, int target,
                                     const char* name, unsigned long long* number) {
   return watch("shoal_events_fire_when_readable", number, [&] {
@@ -273,14 +339,12 @@ int shoal_events_fire_when_readable(shoal_events* events, int descriptor, int ta
         .events.fire_when_readable(descriptor, to_peer(target), event_name(name));
   });
 }
-
 int shoal_events_fire_on_signal(shoal_events* events, int signal, int target, const char* name,
                                 unsigned long long* number) {
   return watch("shoal_events_fire_on_signal", number, [&] {
     return given(events, "events").events.fire_on_signal(signal, to_peer(target), event_name(name));
   });
 }
-
 int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes, int target,
                                         const char* name, unsigned long long* number) {
   return watch("shoal_events_fire_when_memory_above", number, [&] {
@@ -288,12 +352,10 @@ int shoal_events_fire_when_memory_above(shoal_events* events, size_t size_bytes,
         .events.fire_when_memory_above(size_bytes, to_peer(target), event_name(name));
   });
 }
-
 int shoal_events_cancel(shoal_events* events, unsigned long long number) {
   return guarded_number("shoal_events_cancel",
                         [&] { return given(events, "events").events.cancel(number); });
 }
-
 int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies, size_t count,
                       shoal_event_list* list) {
   return guarded("shoal_events_wait", [&] {
@@ -302,7 +364,6 @@ int shoal_events_wait(shoal_events* events, const shoal_dependency* dependencies
     hand_over(given(events, "events").events.wait(dependencies_of(dependencies, count)), result);
   });
 }
-
 int shoal_events_retrieve_any(shoal_events* events, const shoal_dependency* dependencies,
                               size_t count, shoal_event_list* list) {
   return guarded("shoal_events_retrieve_any", [&] {
@@ -313,41 +374,34 @@ int shoal_events_retrieve_any(shoal_events* events, const shoal_dependency* depe
     if (!got.empty()) hand_over(std::move(got), result);
   });
 }
-
 void shoal_event_list_release(shoal_event_list* list) {
   if (list == nullptr) return;
   const std::unique_ptr<OwnedList> owned(static_cast<OwnedList*>(list->owner));
   *list = {};
 }
-
 int shoal_event_check(const shoal_event* event, int type) {
   return guarded("shoal_event_check",
                  [&] { shoal::c_api::check_type(given(event, "the event"), type); });
 }
-
 int shoal_events_lock(shoal_events* events, const char* lock_name) {
   return guarded("shoal_events_lock", [&] {
     given(events, "events").events.lock(text_of(lock_name, "the lock's name"));
   });
 }
-
 int shoal_events_unlock(shoal_events* events, const char* lock_name) {
   return guarded("shoal_events_unlock", [&] {
     given(events, "events").events.unlock(text_of(lock_name, "the lock's name"));
   });
 }
-
 int shoal_events_test_lock(shoal_events* events, const char* lock_name) {
   return guarded_number("shoal_events_test_lock", [&] {
     return given(events, "events").events.try_lock(text_of(lock_name, "the lock's name"));
   });
 }
-
 int shoal_events_define_context(shoal_events* events, size_t size_bytes) {
   return guarded_number("shoal_events_define_context",
                         [&] { return given(events, "events").contexts.define(size_bytes); });
 }
-
 void* shoal_events_create_context(shoal_events* events, int type) {
   void* result = nullptr;
   static_cast<void>(guarded("shoal_events_create_context",

@@ -2,25 +2,28 @@
 
 #include <shoal/error.hpp>
 
-#include "env/start_thread.hpp"
-
-#include <fmt/format.h>
-
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "env/host.hpp"
+#include "env/start_thread.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <limits>
 #include <mutex>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace shoal::env {
 
@@ -184,5 +187,29 @@ Thread::Thread(const std::string& name, const std::string& purpose, Function<voi
     : impl_(std::make_unique<Impl>(Impl{start_thread(name, purpose, std::move(function))})) {}
 
 Thread::~Thread() { impl_->thread.join(); }
+
+ExitDeadline::ExitDeadline(std::uint64_t timeout_ns, std::string text, int exit_code)
+    : timeout_ns_(timeout_ns),
+      text_(std::move(text)),
+      exit_code_(exit_code),
+      thread_("shoal deadline", "the deadline of --stall-abort", [this] { run(); }) {}
+
+ExitDeadline::~ExitDeadline() {
+  met_.store(true, std::memory_order_seq_cst);
+  alarm_.ring();
+}
+
+void ExitDeadline::run() {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::nanoseconds(timeout_ns_);
+  while (!met_.load(std::memory_order_seq_cst)) {
+    const auto left = std::chrono::nanoseconds(end - Clock::now()).count();
+    if (left <= 0) {
+      write_to_standard_error(text_);
+      std::_Exit(exit_code_);
+    }
+    alarm_.wait(static_cast<std::uint64_t>(left));
+  }
+}
 
 }  // namespace shoal::env

@@ -1,6 +1,14 @@
 #pragma once
 // Memory that the program frees and takes again.
 
+#include <shoal/detail/base/sanitizers.hpp>
+
+#include <cstddef>
+
+#ifdef SHOAL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace shoal::env {
 
 /// Lets glibc's malloc keep freed memory in the process, instead of giving it back to the system
@@ -19,5 +27,12 @@ enum class FreedMemory {
 };
 /// Finds out with a block that is never touched. **Caller**: while no other thread allocates much.
 [[nodiscard]] FreedMemory treatment_of_freed_memory();
+
+/// A stack may have been at these addresses before, and left the sanitizer's marks of its frames.
+inline void forget_frames([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t size_bytes) {
+#ifdef SHOAL_ASAN
+  __asan_unpoison_memory_region(begin, size_bytes);
+#endif
+}
 
 }  // namespace shoal::env

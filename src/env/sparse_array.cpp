@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "env/fresh_mapping.hpp"
+#include "env/freed_memory.hpp"
 
 namespace shoal::env {
 

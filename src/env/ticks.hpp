@@ -2,6 +2,7 @@
 // Clock of traces: cheap ticks, and samples that relate them to nanoseconds.
 
 #include <cstdint>
+#include <string>
 
 namespace shoal::env {
 
@@ -36,5 +37,12 @@ struct TickSample {
 
 /// The tightest of several samples. **Cost**: a microsecond.
 [[nodiscard]] TickSample sample_ticks(TickSource source);
+
+/// Name of the clock: equal in two processes that share it.
+std::string raw_clock_name();
+
+/// Nanoseconds of that clock. In a process with the environment variable TEST_CLOCK_SKEW it is
+/// seconds ahead of CLOCK_MONOTONIC_RAW and drifts by up to 50 ppm, by the number of the process.
+std::uint64_t as_raw_clock(std::uint64_t monotonic_raw_ns);
 
 }  // namespace shoal::env

@@ -2,19 +2,28 @@
 // The machine below a process: which processing units (PUs) it may use, and which worker goes
 // where.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/rank.hpp>
-
-#include "env/cpu_quota.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace shoal::env {
+
+/// Content of a file, or nothing.
+using ReadFile = Function<std::optional<std::string>(const std::string& path)>;
+std::optional<std::string> read_file(const std::string& path);
+
+/// CPUs that the process may keep busy, by the smallest quota of its cgroups (cpu.max of version 2,
+/// cpu.cfs_quota_us of version 1); nothing without a quota. 1.5: three CPUs for half of the time.
+/// **Source**: Linux, Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst.
+[[nodiscard]] std::optional<double> cpu_quota(const ReadFile& read = read_file);
 
 /// Binding of workers: none, to a whole core, or to one hardware thread (PU).
 enum class Pin { none, core, pu };
@@ -101,8 +110,6 @@ class Topology {
   /// Binds the whole pages of a buffer to a NUMA node, and moves there what was written before.
   /// False when the system refuses, or when this is not the real machine.
   [[nodiscard]] bool bind_memory(std::span<std::byte> buffer, int numa) const;
-  /// NUMA node of the page at an address, or -1 when it is not known.
-  [[nodiscard]] int numa_node_of(const std::byte* address) const;
   /// Returns a text for reports: "package 0 core 3 (PU 6-7)"; "not bound" for an empty set.
   [[nodiscard]] std::string describe(const PuSet& set) const;
 

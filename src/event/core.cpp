@@ -1,13 +1,14 @@
 #include "event/core.hpp"
 
-#include "event/report.hpp"
-#include "event/wait.hpp"
-
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/attempt.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/trace.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "event/matcher.hpp"
 
 #include <array>
 #include <atomic>
@@ -16,6 +17,50 @@
 #include <utility>
 
 namespace shoal::event {
+
+class EventWait;
+
+/// Body of a wait, in place of the function of a task. Guarded by the lock of the core.
+class WaitBody final : public TaskBody {
+ public:
+  explicit WaitBody(EventWait& of) : wait(&of) { is_wait = true; }
+  void run(EventList& /*events*/) override {}
+
+  EventWait* const wait;           // gone once it was given its events
+  sync::Waiter* waiter = nullptr;  // to be woken
+};
+
+/// One wait() of a task. Its fields are guarded by the lock of the core.
+class EventWait final : public sched::Waitable {
+ public:
+  /// For all of the dependencies, or any of them.
+  EventWait(Core& core, const std::vector<Dependency>& dependencies, bool any)
+      : Waitable(core.scope_.scheduler()), core_(core), dependencies_(dependencies), any_(any) {}
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override;
+
+  /// Waits for the events and returns them. **Errors**: as sched::wait_for(); then its events are
+  /// matched with other consumers, and nothing refers to this object any more.
+  std::vector<Payload> wait();
+
+ private:
+  friend class Core;
+  /// Submits the wait; returns whether it is ready already.
+  bool submit();
+  void leave() SHOAL_REQUIRES(core_.mutex_);
+  void give_back();
+  std::vector<Payload> take();
+
+  Core& core_;
+  const std::vector<Dependency>& dependencies_;
+  const bool any_;
+  ConsumerId id_ = 0;
+  sync::Waiter* waiter_ = nullptr;
+  std::shared_ptr<Instance> instance_;  // once it is ready
+  Ready others_;                        // made ready by what this gave back
+};
 
 namespace {
 
@@ -408,6 +453,111 @@ std::vector<std::string> Core::describe_unsatisfied() const {
     leftovers.unconsumed.push_back({name, source, type, count});
   }
   return describe(name_, leftovers);
+}
+
+bool EventWait::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(core_.mutex_);
+  if (instance_ != nullptr) return false;
+  waiter_ = &waiter;
+  return true;
+}
+
+bool EventWait::withdraw(sync::Waiter& /*waiter*/) {
+  const sync::Lock lock(core_.mutex_);
+  if (std::exchange(waiter_, nullptr) == nullptr) return false;
+  leave();
+  return true;
+}
+
+// Once: if it has left, or is ready, the matcher does not know it any more.
+void EventWait::leave() {
+  if (core_.matcher_.withdraw(id_, others_)) core_.enqueue(others_);
+}
+
+std::string EventWait::describe() const {
+  constexpr std::size_t kNamesMax = 8;
+  std::vector<std::string> names;
+  for (const Dependency& one : dependencies_) {
+    if (names.size() == kNamesMax) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(one.source == kAnySource
+                        ? fmt::format("\"{}\" from any rank", one.name)
+                        : fmt::format("\"{}\" from rank {}", one.name, one.source));
+  }
+  return fmt::format("{} of events '{}' for {}", any_ ? "wait_any()" : "wait()", core_.name(),
+                     fmt::join(names, any_ ? " or " : ", "));
+}
+
+std::vector<Payload> EventWait::wait() {
+  check_may_wait();
+  const bool is_ready = submit();
+  try {
+    if (!is_ready) core_.locks_.wait_without([this] { wait_here(); });
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  return take();
+}
+
+bool EventWait::submit() {
+  const auto body = std::make_shared<WaitBody>(*this);
+  body->name = fmt::format("{} in '{}'", any_ ? "wait_any()" : "wait()", sched::current_activity());
+  Ready ready;
+  bool is_ready = false;
+  {
+    const sync::Lock lock(core_.mutex_);
+    id_ = core_.matcher_.add_consumer({ConsumerKind::wait, "", dependencies_, body, any_}, ready);
+    core_.enqueue(ready);
+    is_ready = instance_ != nullptr;
+  }
+  core_.submit_runners(ready);
+  return is_ready;
+}
+
+// It may have thrown before it was parked, when it was taken out, or with its events in hand.
+void EventWait::give_back() {
+  {
+    const sync::Lock lock(core_.mutex_);
+    if (instance_ == nullptr) {
+      leave();
+    } else {
+      core_.matcher_.give_back(*instance_, others_);
+      core_.enqueue(others_);
+    }
+  }
+  core_.submit_runners(others_);
+}
+
+std::vector<Payload> EventWait::take() {
+  Ready ready;
+  std::vector<Payload> payloads;
+  {
+    const sync::Lock lock(core_.mutex_);
+    payloads = core_.matcher_.begin_run(*instance_, ready);
+    core_.enqueue(ready);
+  }
+  core_.submit_runners(ready);
+  return payloads;
+}
+
+EventList Core::wait(const std::vector<EventDependency>& dependencies) {
+  check_runs();
+  const std::vector<Dependency> expanded =
+      expand(dependencies, [this] { return fmt::format("events '{}': wait()", name_); });
+  return to_events(EventWait(*this, expanded, false).wait());
+}
+
+EventList Core::wait_any(const std::vector<EventDependency>& dependencies) {
+  check_runs();
+  const std::vector<Dependency> expanded =
+      expand(dependencies, [this] { return fmt::format("events '{}': wait_any()", name_); });
+  SHOAL_CHECK(!expanded.empty(),
+              "events '{}': wait_any() without events would wait for ever: name at least one",
+              name_);
+  return to_events(EventWait(*this, expanded, true).wait());
 }
 
 }  // namespace shoal::event

@@ -4,7 +4,6 @@
 #include "event/matcher.hpp"
 #include "event/named_locks.hpp"
 #include "event/order.hpp"
-#include "event/parcel.hpp"
 #include "event/sources.hpp"
 
 #include <shoal/detail/base/function.hpp>

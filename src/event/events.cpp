@@ -2,7 +2,7 @@
 #include <shoal/event/events.hpp>
 
 #include "event/core.hpp"
-#include "event/report.hpp"
+#include "event/matcher.hpp"
 
 #include <fmt/format.h>
 

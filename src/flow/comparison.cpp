@@ -36,10 +36,10 @@ Comparison::Comparison(Core& core)
           core.place()),
       difference_(
           core.scope(),
-          [this](std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
+          [this](std::uint32_t sequence, std::uint64_t number, bool is_first_digest,
                  const std::pair<std::string, std::string>& theirs,
                  const std::vector<Digest>& digests) {
-            on_difference(sequence, number, is_first_kept, theirs, digests);
+            on_difference(sequence, number, is_first_digest, theirs, digests);
           },
           messaging::model_options(fmt::format("flow '{}', difference", core.name())),
           core.place()),
@@ -183,16 +183,16 @@ void Comparison::on_answer(int rank, std::uint32_t sequence, std::uint64_t first
     other = number - first < digests.size() ? &digests[number - first] : nullptr;
     if (!here || other == nullptr || here->fingerprint != other->fingerprint) break;
   }
-  const bool is_first_kept = number > 1 && number == std::max(first, first_here);
+  const bool is_first_digest = number > 1 && number == std::max(first, first_here);
   std::vector<Digest> theirs;
   if (other != nullptr) theirs.push_back(*other);
   const Digest* const mine = here ? &*here : nullptr;
-  difference_.send(Rank(rank), sequence, number, is_first_kept,
+  difference_.send(Rank(rank), sequence, number, is_first_digest,
                    std::pair(text_of(mine), detail_of(mine)), std::move(theirs));
 }
 
 // Only the rank that has inserted it knows the names of a codelet and a datum.
-void Comparison::on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_kept,
+void Comparison::on_difference(std::uint32_t sequence, std::uint64_t number, bool is_first_digest,
                                const std::pair<std::string, std::string>& theirs,
                                const std::vector<Digest>& digests) const {
   const Digest* const digest = digests.empty() ? nullptr : &digests.front();
@@ -208,7 +208,7 @@ void Comparison::on_difference(std::uint32_t sequence, std::uint64_t number, boo
       "flow '{}': the ranks insert different programs: insertion {}{} is {} on rank 0, and {} on "
       "rank {}; all ranks must insert the same tasks in the same order, with the same data, types "
       "and sizes (or make the flow with FlowOptions::pruned)",
-      log_of(sequence)->name(), number, is_first_kept ? ", or one before," : "", there, mine,
+      log_of(sequence)->name(), number, is_first_digest ? ", or one before," : "", there, mine,
       core_.rank()));
 }
 

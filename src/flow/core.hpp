@@ -1,13 +1,11 @@
 #pragma once
 // Parts of a flow on one rank, shared by its sequences.
 
-#include "flow/codelets.hpp"
 #include "flow/comparison.hpp"
 #include "flow/dag.hpp"
-#include "flow/dependencies.hpp"
 #include "flow/dispatcher.hpp"
 #include "flow/handles.hpp"
-#include "flow/instances.hpp"
+#include "flow/instance.hpp"
 #include "flow/pruned_end.hpp"
 #include "flow/transfers.hpp"
 

@@ -1,8 +1,7 @@
 #include "flow/instance.hpp"
 
-#include "flow/handle.hpp"
-#include "flow/instances.hpp"
-#include "flow/send_task.hpp"
+#include "flow/dag.hpp"
+#include "flow/transfer_tasks.hpp"
 
 #include <utility>
 
@@ -247,6 +246,20 @@ void make_ready(FlowTask& task) {
     return make_ready(task);
   }
   task.become_ready();
+}
+
+Instance& Instances::take() {
+  const sync::Lock lock(mutex_);
+  if (free_.empty()) return instances_.emplace_back();
+  Instance* const instance = free_.back();
+  free_.pop_back();
+  if (dependencies_ != nullptr) dependencies_->forget(*instance);
+  return *instance;
+}
+
+void Instances::put_back(Instance& instance) {
+  const sync::Lock lock(mutex_);
+  free_.push_back(&instance);
 }
 
 }  // namespace shoal::flow

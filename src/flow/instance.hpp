@@ -1,12 +1,17 @@
 #pragma once
 // Memory with one value of a handle on this rank, and the queue of accesses to it.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/flow/task.hpp>
 #include <shoal/detail/flow/types.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
+#include <shoal/rank.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,5 +140,109 @@ inline void satisfy(FlowTask& task) {
   // acq_rel: the last one sees the writes of all
   if (task.missing.fetch_sub(1, std::memory_order_acq_rel) == 1) make_ready(task);
 }
+
+class Dependencies;
+
+/// Pool of instances, whose memory it keeps until the flow ends; counts the bytes of copies.
+/// **Caller**: any thread.
+class Instances {
+ public:
+  /// Returns an instance that is not in use.
+  [[nodiscard]] Instance& take();
+  void put_back(Instance& instance);
+  /// Sets what is to forget the accesses to an instance that is taken. **Caller**: before the
+  /// first.
+  void set_dependencies(Dependencies& dependencies) { dependencies_ = &dependencies; }
+  template <class F>
+  void for_each(F f) {
+    const sync::Lock lock(mutex_);
+    for (Instance& instance : instances_) f(instance);
+  }
+  template <class F>
+  void for_each(F f) const {
+    const sync::Lock lock(mutex_);
+    for (const Instance& instance : instances_) f(instance);
+  }
+
+  void count_copy_bytes(std::int64_t bytes) {
+    copy_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  /// So many, or more than any limit, by look_always().
+  [[nodiscard]] std::size_t copy_bytes() const {
+    return static_cast<std::size_t>(copy_bytes_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::size_t real_copy_bytes() const { return copy_bytes() & ~kLooks; }
+  /// Makes each insertion look at its limits: tasks run in attempts, which may not insert.
+  void look_always() {
+    copy_bytes_.fetch_or(static_cast<std::int64_t>(kLooks), std::memory_order_relaxed);
+  }
+  static constexpr std::size_t kLooks = std::size_t{1} << 62U;
+
+ private:
+  mutable sync::Mutex mutex_;
+  std::deque<Instance> instances_ SHOAL_GUARDED_BY(mutex_);
+  std::vector<Instance*> free_ SHOAL_GUARDED_BY(mutex_);
+  Dependencies* dependencies_ = nullptr;
+  std::atomic<std::int64_t> copy_bytes_{0};  // relaxed: a limit, not exact
+};
+
+/// Transfers of a handle between this rank and another one.
+struct Peer {
+  int rank = 0;
+  std::uint32_t sent = 0;      // number of transfers so far
+  std::uint32_t expected = 0;  // likewise, from there
+  std::uint32_t epoch = 0;     // of the handle, when its value was last there
+};
+
+/// Functions of a reduction.
+struct Reduction {
+  Function<void(void* object)> init;
+  Function<void(void* into, const void* from)> combine;
+};
+
+/// Rarely needed.
+struct HandleExtras {
+  std::shared_ptr<const Reduction> reduction;
+  Instance* reducing = nullptr;     // partial values of this rank
+  std::vector<int> reducing_ranks;  // that have partial values, in the order of insertion
+  Instance* scratch = nullptr;
+  std::vector<Handle*> parts;  // while it is partitioned
+};
+
+/// Used by the inserting thread only, unless said otherwise.
+struct Handle {
+  Instance* current = nullptr;  // its value on this rank, or nullptr
+  int owner = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t epoch = 1;       // changes whenever cached values end
+  std::uint32_t sent_epoch = 0;  // when it was last sent
+  bool partitioned = false;
+  bool is_reducing = false;
+  const DataType* type = nullptr;  // never changes while there are instances, likewise `shape`
+  Shape shape;
+  std::uint64_t id = 0;
+  int home = 0;                 // the rank that it goes back to
+  Instance* at_home = nullptr;  // with the memory of the program; on the home rank
+  Handle* whole = nullptr;      // that it is a part of
+  std::vector<Peer> peers;
+  std::unique_ptr<HandleExtras> extras;
+  const Instances* flow = nullptr;         // that it is registered with, by its instances
+  std::atomic<std::int32_t> instances{0};  // alive. Any thread
+  std::string text;  // its name, or ""; never changes while there are instances
+
+  [[nodiscard]] std::size_t size_bytes() const {
+    return shape.rows * shape.columns * type->element_bytes;
+  }
+  [[nodiscard]] std::string name() const;
+  /// Its type and size, "a std::span<double> of 8 elements", for reports.
+  [[nodiscard]] std::string describe_type() const;
+  /// ", 'name'" of the datum that has ended with that generation, or "" where it is not known.
+  [[nodiscard]] std::string former_name(std::uint32_t ended) const;
+  [[nodiscard]] HandleExtras& more() {
+    if (extras == nullptr) extras = std::make_unique<HandleExtras>();
+    return *extras;
+  }
+  [[nodiscard]] Peer& peer(int rank);
+};
 
 }  // namespace shoal::flow

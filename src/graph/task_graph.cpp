@@ -1,4 +1,6 @@
+#include <shoal/error.hpp>
 #include <shoal/graph.hpp>
+#include <shoal/outputs.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,6 +8,7 @@
 #include <charconv>
 #include <limits>
 
+#include "env/host.hpp"
 #include "team/messenger.hpp"
 
 namespace shoal::graph {
@@ -160,7 +163,7 @@ void refuse_graph_rank(const TeamCore& scope, const std::string& graph, const st
   scope.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
 }
 
-void refuse_key(const term::Scope& scope, const std::string& graph, detail::TextValue key,
+void refuse_key(const TeamCore& scope, const std::string& graph, detail::TextValue key,
                 std::string_view type) {
   detail::refuse_number(
       fmt::format("task graph '{}': key on rank {}", graph, scope.scheduler().rank().value()), key,
@@ -209,6 +212,42 @@ void refuse_ended(const std::string& graph) {
 void refuse_change(const std::string& graph) {
   throw CheckError(fmt::format(
       "task graph '{}' is in use: call its set_ functions before the first fulfill()", graph));
+}
+
+void refuse_readers(const std::string& outputs, const std::string& key, int readers) {
+  throw CheckError(
+      fmt::format("{}[{}] is put for {} readers: there must be at least 1", outputs, key, readers));
+}
+
+void refuse_second_put(const std::string& outputs, const std::string& key, int left) {
+  throw CheckError(
+      fmt::format("{}[{}] is put again, but its last output was not yet taken by {} more readers",
+                  outputs, key, left));
+}
+
+void refuse_take(const std::string& outputs, const std::string& key) {
+  throw CheckError(
+      fmt::format("{}[{}] is taken, but there is no such output: it was not put before its reader "
+                  "was fulfilled, "
+                  "or all of its readers have taken it and put() was given too few",
+                  outputs, key));
+}
+
+std::string text_of_unread(const std::string& outputs, const std::vector<Unread>& some,
+                           std::uint64_t total) {
+  std::string text =
+      fmt::format("{}: {} outputs were not taken by all of their readers:", outputs, total);
+  for (const Unread& one : some) {
+    text += fmt::format(" [{}] by {} of {}", one.key, one.readers - one.left, one.readers);
+  }
+  if (total > some.size()) text += " ...";
+  return text;
+}
+
+void refuse_unread(const std::string& text) { throw CheckError(text); }
+
+void warn_of_unread(const std::string& text) {
+  env::write_to_standard_error(fmt::format("shoal: warning: {}\n", text));
 }
 
 }  // namespace shoal::graph

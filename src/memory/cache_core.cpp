@@ -63,7 +63,7 @@ CacheCore::Found CacheCore::get(const CacheKey& key) {
   Awaited awaited;
   {
     const sync::StoreReleaseLock lock(mutex_);
-    if (const Kept* const kept = fresh(key)) return {kept->copy, true, kept->fetched_in};
+    if (const Entry* const entry = fresh(key)) return {entry->copy, true, entry->fetched_in};
     ++statistics_.misses;
     awaited = join(key);
   }
@@ -72,8 +72,8 @@ CacheCore::Found CacheCore::get(const CacheKey& key) {
 
 CacheCore::Found CacheCore::find_phased(const CacheKey& key) {
   const sync::StoreReleaseLock lock(mutex_);
-  const Kept* const kept = fresh(key);
-  return kept != nullptr ? Found{kept->copy, true, kept->fetched_in} : Found();
+  const Entry* const entry = fresh(key);
+  return entry != nullptr ? Found{entry->copy, true, entry->fetched_in} : Found();
 }
 
 Copy CacheCore::fetch(const CacheKey& key) {
@@ -92,27 +92,27 @@ void CacheCore::prefetch(const CacheKey& key) {
   Awaited awaited;
   {
     const sync::StoreReleaseLock lock(mutex_);
-    if (kept_.find(key) != nullptr) return;
+    if (entries_.find(key) != nullptr) return;
     awaited = join(key);
   }
   send(key, awaited);
 }
 
 void CacheCore::remove(const CacheKey& key) {
-  auto* const slot = kept_.locate(key);
+  auto* const slot = entries_.locate(key);
   if (!slot->used()) return;
   statistics_.bytes -= slot->value().size_bytes;
   --statistics_.copies;
   policy_->on_remove(key);
-  kept_.erase(slot);
+  entries_.erase(slot);
 }
 
 void CacheCore::evict() {
-  for (std::size_t tries = kept_.size(); tries > 0; --tries) {
+  for (std::size_t tries = entries_.size(); tries > 0; --tries) {
     const std::optional<CacheKey> victim = policy_->victim();
     if (!victim) return;
-    const Kept* const kept = kept_.find(*victim);
-    if (kept != nullptr && kept->copy.use_count() > 1) {
+    const Entry* const entry = entries_.find(*victim);
+    if (entry != nullptr && entry->copy.use_count() > 1) {
       policy_->on_use(*victim);  // referenced
       continue;
     }
@@ -134,7 +134,7 @@ bool CacheCore::end(const FetchRef& fetch, const Copy* copy, std::size_t size_by
   if (!forget_current(fetch) || copy == nullptr || !policy_->keeps()) return true;
   const CacheKey& key = fetch->key;
   remove(key);
-  kept_.insert(key, Kept{*copy, size_bytes, fetch->begun_in});
+  entries_.insert(key, Entry{*copy, size_bytes, fetch->begun_in});
   statistics_.bytes += size_bytes;
   ++statistics_.copies;
   policy_->on_insert(key, size_bytes);
@@ -166,8 +166,9 @@ void CacheCore::invalidate(const CacheKey& key) {
 void CacheCore::next_phase() {
   const sync::StoreReleaseLock lock(mutex_);
   ++phase_;
-  kept_.for_each([this](const CacheKey& key, const Kept& /*kept*/) { policy_->on_remove(key); });
-  kept_.clear();
+  entries_.for_each(
+      [this](const CacheKey& key, const Entry& /*entry*/) { policy_->on_remove(key); });
+  entries_.clear();
   statistics_.copies = statistics_.bytes = 0;
   current_.clear();
 }

@@ -91,9 +91,10 @@ void Core::word(int rank, std::uint64_t offset, const Word& word, std::uint64_t*
                 Pending& pending) {
   remote_->word(rank, offset, word, result, pending);
 }
-void Core::many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending) {
+void Core::batch(std::span<Element> elements, const BatchOp& op, std::byte* data,
+                 Pending& pending) {
   sched::refuse_in_attempt("gather() of memory of another rank");
-  remote_->many(elements, op, data, pending);
+  remote_->batch(elements, op, data, pending);
 }
 void Core::follow(Pending& pending) { remote_->follow(pending); }
 void Core::quiet() { remote_->quiet(); }

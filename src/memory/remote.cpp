@@ -1,5 +1,4 @@
 #include "memory/remote.hpp"
-#include "memory/blocks.hpp"
 #include "team/messenger.hpp"
 
 #include <shoal/detail/base/check.hpp>
@@ -142,10 +141,10 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
       word_(
           scope_, [this](const WordRequest& request) { on_word(request); },
           named("operation on a word"), made_at),
-      many_(
+      batch_(
           scope_,
-          [this](const ManyRequest& request, Offsets offsets, Bytes values) {
-            on_many(request, offsets, values);
+          [this](const BatchRequest& request, Offsets offsets, Bytes values) {
+            on_batch(request, offsets, values);
           },
           named("operation on many elements"), made_at),
       allocate_(
@@ -192,7 +191,7 @@ Remote::~Remote() {
 void Remote::close_handlers() {
   scope_.close_handlers(std::array{tell_.number(), got_.number(), done_.number(), refused_.number(),
                                    got_large_.number(), ask_.number(), get_.number(), put_.number(),
-                                   word_.number(), many_.number(), allocate_.number(),
+                                   word_.number(), batch_.number(), allocate_.number(),
                                    free_.number(), declare_.number(), put_large_.number()});
 }
 
@@ -209,7 +208,7 @@ std::uint32_t Remote::id() const {
 
 void Remote::get(const Range& from, std::byte* to, Pending& pending) {
   check_range(from, "get");
-  if (base_apart(from.rank) != nullptr) return get_apart(from, to, pending);
+  if (strand_base(from.rank) != nullptr) return get_on_strand(from, to, pending);
   if (const std::uint64_t address = window_address(from); address != 0) {
     return get_by_window(from, address, to, pending);
   }
@@ -276,7 +275,7 @@ void Remote::on_got_large(const Landing& landing) const {
 
 void Remote::put(const Range& to, const std::byte* from, Pending& pending) {
   check_range(to, "put");
-  if (base_apart(to.rank) != nullptr) return put_apart(to, from, pending);
+  if (strand_base(to.rank) != nullptr) return put_on_strand(to, from, pending);
   for_parts(to, [&](const Range& part, std::uint64_t at) {
     if (is_large(part) && !checks_) {
       put_large(part, from + at, pending);
@@ -321,8 +320,8 @@ void Remote::on_put(const PutRequest& request, Bytes bytes) {
 
 void Remote::word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
                   Pending& pending) {
-  if (std::byte* const base = base_apart(rank); base != nullptr && result == nullptr) {
-    return word_apart(base + offset, word, pending);
+  if (std::byte* const base = strand_base(rank); base != nullptr && result == nullptr) {
+    return word_on_strand(base + offset, word, pending);
   }
   const Asker asker = begin(pending, rank, reinterpret_cast<std::byte*>(result), sizeof(*result));
   word_.send(Rank(rank), WordRequest{asker, offset, word});
@@ -375,7 +374,7 @@ sync::Ref<PendingValue<void>> Remote::next_puts() {
 void Remote::quiet() {
   sync::Ref<PendingValue<void>> before;
   const auto token = [](const sync::Ref<PendingValue<void>>& puts) -> const Pending* {
-    return puts.get();  // that of the race detector, as in run_apart()
+    return puts.get();  // that of the race detector, as in run_on_strand()
   };
   {
     const sync::Lock lock(mutex_);

@@ -1,22 +1,22 @@
 #pragma once
 // Global memory of one rank and its peers: heaps, ways, messages.
 
-#include "env/shared_memory.hpp"
-#include "memory/heap.hpp"
-#include "memory/reach.hpp"
-#include "net/remote_memory.hpp"
-
 #include <shoal/detail/memory/core.hpp>
+#include <shoal/detail/sync/numbered_table.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/message.hpp>
-
-#include <shoal/detail/sync/numbered_table.hpp>
 #include <shoal/transfer.hpp>
+
+#include "env/shared_memory.hpp"
+#include "memory/heap.hpp"
+#include "memory/reach.hpp"
+#include "net/mpi_transport.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -26,6 +26,19 @@
 #include <vector>
 
 namespace shoal::memory {
+
+/// Copies the blocks, the first of which is at `place`, to contiguous memory.
+inline void gather(std::byte* to, const std::byte* place, const Range& range) {
+  for (std::uint64_t i = 0; i < range.count; ++i) {
+    std::memcpy(to + i * range.block_bytes, place + i * range.stride_bytes, range.block_bytes);
+  }
+}
+/// Copies contiguous memory to the blocks, the first of which is at `place`.
+inline void scatter(std::byte* place, const std::byte* from, const Range& range) {
+  for (std::uint64_t i = 0; i < range.count; ++i) {
+    std::memcpy(place + i * range.stride_bytes, from + i * range.block_bytes, range.block_bytes);
+  }
+}
 
 /// A request that has no answer.
 struct Request {
@@ -40,13 +53,13 @@ using RequestId = std::uint64_t;
 
 /// Place of a rank's heap, for peers on its node.
 struct HeapPlace {
-  enum class Way : std::int32_t {
+  enum class Path : std::int32_t {
     messages,
     shared,  // `name` may be mapped
     window,  // MPI reads at `address`
   };
   std::int32_t rank = 0;
-  Way way = Way::messages;
+  Path path = Path::messages;
   std::uint64_t address = 0;  // in its own process
   env::SharedMemoryName name;
 };
@@ -79,9 +92,9 @@ struct WordRequest {
   std::uint64_t offset = 0;
   Word word;
 };
-struct ManyRequest {
+struct BatchRequest {
   Asker asker;
-  ManyOp op;
+  BatchOp op;
 };
 struct AllocateRequest {
   Asker asker;
@@ -148,7 +161,7 @@ class Remote final : private term::Unsatisfied {
   void put(const Range& to, const std::byte* from, Pending& pending);
   void word(int rank, std::uint64_t offset, const Word& word, std::uint64_t* result,
             Pending& pending);
-  void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
+  void batch(std::span<Element> elements, const BatchOp& op, std::byte* data, Pending& pending);
   void follow(Pending& pending);
   void quiet();
   [[nodiscard]] sync::Ref<PendingValue<void>> next_puts() SHOAL_REQUIRES(mutex_);
@@ -164,12 +177,12 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] GlobalMemoryStatistics statistics() const;
 
  private:
-  enum class Way : std::uint8_t { unknown, asking, direct, messages };
+  enum class Path : std::uint8_t { unknown, asking, direct, messages };
   struct Peer {
-    Way way = Way::unknown;
+    Path path = Path::unknown;
     std::uint64_t window = 0;  // address there of a heap that MPI may read; 0: it may not
     std::unique_ptr<env::SharedMemory> mapping;  // of another process's heap
-    sync::Ref<PendingValue<void>> asked;         // ends when the way is known
+    sync::Ref<PendingValue<void>> asked;         // ends when the path is known
     Future<void> known;
   };
   using Bytes = std::span<const std::byte>;
@@ -181,37 +194,37 @@ class Remote final : private term::Unsatisfied {
   [[nodiscard]] std::string owner_text(const char* heap) const;
   [[nodiscard]] AmOptions named(const char* what) const;
   [[nodiscard]] bool may_be_near(int rank) const;
-  Way connect(int rank);
+  Path connect(int rank);
   void on_asked(const PlaceRequest& request);
   [[nodiscard]] bool lend_to(const PlaceRequest& request);
   void end_reach();
   [[nodiscard]] CoresHere::Key key() const { return {scope_.id(), ask_.number()}; }
   [[nodiscard]] std::byte* take_base(const HeapPlace& place, bool is_here, Peer& peer);
-  void tell(int origin, HeapPlace::Way way);
+  void tell(int origin, HeapPlace::Path path);
   void tell_when_exposed(int origin);
   void on_exposed();
   void on_place(const HeapPlace& place);
 
-  // Gets by the transport's own access to memory, see windows.cpp. window_address(): 0: by
+  // Gets by the transport's own access to memory, see reach.cpp. window_address(): 0: by
   // messages.
   [[nodiscard]] std::uint64_t window_address(const Range& from);
   struct WindowGet;
   void get_by_window(const Range& from, std::uint64_t address, std::byte* to, Pending& pending);
   void end_window_get(RequestId id, std::uint64_t offset, WindowGet& get);
 
-  void one_of_many(const Element& element, const ManyOp& op, std::byte* data, Pending& pending);
-  void many_of_rank(std::span<const Element> elements, const ManyOp& op, std::byte* data,
-                    Pending& pending);
+  void one_of_batch(const Element& element, const BatchOp& op, std::byte* data, Pending& pending);
+  void batch_of_rank(std::span<const Element> elements, const BatchOp& op, std::byte* data,
+                     Pending& pending);
   Asker begin(Pending& pending, int target, std::byte* to, std::uint64_t size_bytes,
               std::span<const Element> elements = {});
   // With --sim-races: accesses by strands of their own. Each comes behind the caller so far, and
   // before what the end of `pending` comes before. nullptr: `rank` is reached by messages.
-  [[nodiscard]] std::byte* base_apart(int rank) const;
-  void get_apart(const Range& from, std::byte* to, Pending& pending) const;
-  void put_apart(const Range& to, const std::byte* from, Pending& pending) const;
-  void word_apart(std::byte* place, const Word& word, Pending& pending) const;
+  [[nodiscard]] std::byte* strand_base(int rank) const;
+  void get_on_strand(const Range& from, std::byte* to, Pending& pending) const;
+  void put_on_strand(const Range& to, const std::byte* from, Pending& pending) const;
+  void word_on_strand(std::byte* place, const Word& word, Pending& pending) const;
   template <class F>
-  void run_apart(const char* what, Pending& pending, F f) const;
+  void run_on_strand(const char* what, Pending& pending, F f) const;
   [[nodiscard]] Heap& local_heap();
   void put_large(const Range& to, const std::byte* from, Pending& pending);
   /// Throws CheckError after the end of the run, or if no heap has such a range.
@@ -225,8 +238,8 @@ class Remote final : private term::Unsatisfied {
   void on_got_large(const Landing& landing) const;
   void on_put(const PutRequest& request, Bytes bytes);
   void on_word(const WordRequest& request);
-  void on_many(const ManyRequest& request, Offsets offsets, Bytes values);
-  void change(const ManyRequest& request, std::uint64_t offset, const std::byte* value);
+  void on_batch(const BatchRequest& request, Offsets offsets, Bytes values);
+  void change(const BatchRequest& request, std::uint64_t offset, const std::byte* value);
   void on_done(RequestId id, std::uint64_t value);
   void on_refused(RequestId id, const std::string& text);
   void on_allocate(const AllocateRequest& request);
@@ -299,7 +312,7 @@ class Remote final : private term::Unsatisfied {
   const Am<GetRequest> get_;
   const Am<PutRequest, Bytes> put_;
   const Am<WordRequest> word_;
-  const Am<ManyRequest, Offsets, Bytes> many_;
+  const Am<BatchRequest, Offsets, Bytes> batch_;
   const Am<AllocateRequest> allocate_;
   const Am<std::uint64_t> free_;
   const Am<Declaration> declare_;

@@ -93,7 +93,7 @@ void Link::append_pieces(MessageHeader message, std::span<const std::byte> head,
   message.handler |= kObjectBit;
   message.size_bytes = head.size() + sizeof(std::uintptr_t);
   const std::size_t size_bytes = pieces->size_bytes;
-  auto apart = std::make_unique<PacketPieces>(PacketPieces{std::move(pieces), size_bytes});
+  auto out_of_band = std::make_unique<PacketPieces>(PacketPieces{std::move(pieces), size_bytes});
   Reserved reserved;
   const sync::Quiet quiet;
   {
@@ -102,8 +102,8 @@ void Link::append_pieces(MessageHeader message, std::span<const std::byte> head,
     const std::span<std::byte> place = reserve_slowly(message, size_bytes, prefix, reserved);
     std::ranges::copy(head, place.begin());
     std::ranges::fill(place.subspan(head.size()), std::byte{0});
-    apart->slot = static_cast<std::size_t>(place.data() - open_->body()) + head.size();
-    open_->apart = std::move(apart);
+    out_of_band->slot = static_cast<std::size_t>(place.data() - open_->body()) + head.size();
+    open_->out_of_band = std::move(out_of_band);
     if (trace::on<trace::Category::message>()) [[unlikely]]
       note_sent(message.size_bytes + size_bytes);
     sync::publish(open_);

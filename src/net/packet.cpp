@@ -73,9 +73,9 @@ Packet* Packet::compact(Packet* packet) {
   sync::pass_on(packet, copy);
   copy->owner = std::exchange(packet->owner, nullptr);
   copy->accounted_bytes = packet->accounted_bytes;
-  if (packet->apart != nullptr) {
-    copy->apart = std::make_unique<PacketPieces>();
-    copy->apart->size_bytes = packet->apart->size_bytes;
+  if (packet->out_of_band != nullptr) {
+    copy->out_of_band = std::make_unique<PacketPieces>();
+    copy->out_of_band->size_bytes = packet->out_of_band->size_bytes;
   }
   packet->release();
   return copy;
@@ -84,20 +84,20 @@ Packet* Packet::compact(Packet* packet) {
 void Packet::disown() {
   const sync::Quiet quiet;
   // acq_rel: several that hold a reference may do this at once, one of them tells.
-  PacketOwner* const told = std::atomic_ref(owner).exchange(nullptr, std::memory_order_acq_rel);
-  if (told != nullptr) told->consumed(accounted_bytes);
+  PacketOwner* const notified = std::atomic_ref(owner).exchange(nullptr, std::memory_order_acq_rel);
+  if (notified != nullptr) notified->consumed(accounted_bytes);
 }
 
 void Packet::release() {
   const sync::Quiet quiet;
   // acq_rel: the last releaser sees the others' uses of the packet before it frees the packet.
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  PacketOwner* const told = owner;
+  PacketOwner* const notified = owner;
   const std::size_t bytes = accounted_bytes;
   const std::size_t memory_bytes = sizeof(Packet) + capacity_bytes_;
   this->~Packet();
   sync::give_block(this, memory_bytes);
-  if (told != nullptr) told->consumed(bytes);
+  if (notified != nullptr) notified->consumed(bytes);
 }
 
 std::uint64_t Packet::computed_checksum() const {
@@ -135,59 +135,16 @@ void Packet::verify(std::size_t received_bytes, std::uint64_t expected_sequence)
   }
 }
 
-PacketList& PacketList::operator=(PacketList&& other) noexcept {
-  if (this != &other) {
-    clear();
-    first_ = std::exchange(other.first_, nullptr);
-    last_ = std::exchange(other.last_, nullptr);
-  }
-  return *this;
-}
-
-void PacketList::push_back(Packet* packet) {
-  packet->next = nullptr;
-  if (last_ == nullptr) {
-    first_ = packet;
-  } else {
-    last_->next = packet;
-  }
-  last_ = packet;
-}
-
-void PacketList::append(PacketList&& other) {
-  if (other.empty()) return;
-  if (empty()) {
-    first_ = other.first_;
-  } else {
-    last_->next = other.first_;
-  }
-  last_ = other.last_;
-  other.first_ = other.last_ = nullptr;
-}
-
-Packet* PacketList::pop_front() {
-  Packet* packet = first_;
-  if (packet != nullptr) {
-    first_ = packet->next;
-    if (first_ == nullptr) last_ = nullptr;
-    packet->next = nullptr;
-  }
-  return packet;
-}
-
 void PacketList::discard() {
   while (Packet* packet = pop_front()) {
     packet->owner = nullptr;
     // Of a message that came in pieces and that no one has handled.
-    const PacketPieces* const apart = packet->apart.get();
-    const bool has_object = apart != nullptr && apart->slot != 0 && apart->pieces == nullptr;
-    if (has_object) delete object_at(packet->body() + apart->slot);
+    const PacketPieces* const out_of_band = packet->out_of_band.get();
+    const bool has_object =
+        out_of_band != nullptr && out_of_band->slot != 0 && out_of_band->pieces == nullptr;
+    if (has_object) delete object_at(packet->body() + out_of_band->slot);
     packet->release();
   }
-}
-
-void PacketList::clear() {
-  while (Packet* packet = pop_front()) packet->release();
 }
 
 }  // namespace shoal::net

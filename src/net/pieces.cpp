@@ -93,8 +93,8 @@ void Pieces::verify(int source, int target) const {
 
 void open_pieces(Packet& packet, std::shared_ptr<Pieces> pieces) {
   pieces->verify(packet.header().source, packet.header().target);
-  packet.apart->size_bytes = pieces->size_bytes;
-  std::byte* const place = packet.body() + packet.apart->slot;
+  packet.out_of_band->size_bytes = pieces->size_bytes;
+  std::byte* const place = packet.body() + packet.out_of_band->slot;
   auto* const object = new ReceivedMessage(std::move(pieces));
   const std::uintptr_t bits =
       reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object)) | kReceivedBit;

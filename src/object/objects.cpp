@@ -1,14 +1,16 @@
 #include <shoal/detail/object/objects.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/attempt.hpp>
+#include <shoal/external_thread.hpp>
 #include <shoal/key.hpp>
+
+#include <fmt/format.h>
 
 #include "object/outside.hpp"
 #include "object/share.hpp"
 #include "team/messenger.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -18,9 +20,7 @@ namespace shoal::object {
 namespace {
 
 /// This is rank 0 of a team, through which ranks invoke that are no members, or not any more.
-bool is_home(const messaging::Channel& channel) {
-  return channel.rank() == 0 && !channel.is_world();
-}
+bool is_home(const TeamCore& channel) { return channel.rank() == 0 && !channel.is_world(); }
 
 /// Service of a team's channel. Representatives that outlive the team keep the table.
 class Service {
@@ -62,7 +62,7 @@ Objects::~Objects() = default;
 // Representatives of construct() that nobody has deleted refer to this, which holds them. A section
 // has no part in the turns of the rank from then on, if it is in no other team's.
 void Objects::close() {
-  const auto dropped = std::exchange(kept_, {});
+  const auto dropped = std::exchange(owned_, {});
   share_->close();
   share_->turn()->remove(*share_);
   if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
@@ -70,7 +70,7 @@ void Objects::close() {
 
 Objects& Objects::of(Team& team) { return of(team.scope()); }
 
-Objects& Objects::of(messaging::Channel& channel) {
+Objects& Objects::of(TeamCore& channel) {
   if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
     return service->objects();
   }
@@ -82,14 +82,14 @@ Objects& Objects::of(messaging::Channel& channel) {
 }
 
 // The channel of a team outlives it, until no rank uses it.
-bool has_ended(messaging::Channel& channel) {
+bool has_ended(TeamCore& channel) {
   return channel.team().id() != 0 && channel.services().find<Team>() == nullptr;
 }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
   const auto& scope =
       static_cast<const TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
-  messaging::Channel* const channel =
+  TeamCore* const channel =
       team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
   if (channel == nullptr || has_ended(*channel)) return nullptr;
   return &of(*channel);
@@ -143,16 +143,16 @@ std::string Objects::name_of(const Invocation& invocation) const {
   return fmt::format("{} of {}", invocation.method(), name_of(invocation.target().number));
 }
 
-void Objects::keep(const Address& address, std::unique_ptr<Kept> representative) {
-  kept_[address.number] = std::move(representative);
+void Objects::keep(const Address& address, std::unique_ptr<Owned> representative) {
+  owned_[address.number] = std::move(representative);
 }
 
 // The dropped object may hold the last share of the team: nothing of this is used afterwards.
 bool Objects::drop(const Address& address) {
-  const auto it = kept_.find(address.number);
-  if (it == kept_.end()) return false;
-  const std::unique_ptr<Kept> dropped = std::move(it->second);
-  kept_.erase(it);
+  const auto it = owned_.find(address.number);
+  if (it == owned_.end()) return false;
+  const std::unique_ptr<Owned> dropped = std::move(it->second);
+  owned_.erase(it);
   return true;
 }
 
@@ -245,13 +245,13 @@ void Objects::pass_fences(const std::exception_ptr& error) {
   }
 }
 
-void Objects::open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end) {
+void Objects::open_tunnel(std::uint64_t context, std::unique_ptr<Owned> end) {
   tunnels_[context] = std::move(end);
 }
 
 void Objects::close_tunnel(std::uint64_t context) { tunnels_.erase(context); }
 
-const TunnelEnd& Objects::tunnel(std::uint64_t context) const {
+const Owned& Objects::tunnel(std::uint64_t context) const {
   const auto it = tunnels_.find(context);
   SHOAL_CHECK(it != tunnels_.end(), "an invocation came to {} through a tunnel that is not open",
               scope_.describe());
@@ -263,3 +263,33 @@ void Objects::fail(const std::string& name, const std::exception_ptr& error) {
 }
 
 }  // namespace shoal::object
+
+namespace shoal {
+
+ExternalThread::ExternalThread(Team& team) : team_(team) {
+  sched::check_thread(team.scope().scheduler(), "ExternalThread");
+  hold_.emplace(team.hold());
+}
+
+// Until the promise is in the list, the team's wait() does not complete, because of the hold.
+void ExternalThread::fence() {
+  Promise<void> passed(team_.scope().scheduler(), "fence() of an external thread");
+  Future<void> future = passed.future();
+  object::Objects::of(team_).add_fence(hold_, std::move(passed));
+  hold_.reset();
+  future.get();
+}
+
+std::vector<Rank> external_callers(const Team& team) {
+  const net::Layout& layout = team.scope().messenger().fabric().layout();
+  std::vector<Rank> callers;
+  std::vector<bool> has_caller(static_cast<std::size_t>(layout.process_count()));
+  for (int rank = 0; rank < team.size(); ++rank) {
+    const auto process = static_cast<std::size_t>(layout.process_of(team.world_rank(Rank(rank))));
+    if (!has_caller[process]) callers.emplace_back(rank);
+    has_caller[process] = true;
+  }
+  return callers;
+}
+
+}  // namespace shoal

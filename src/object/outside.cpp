@@ -6,9 +6,12 @@
 // caller's team waits for the end of each invocation, not of its message, which only queues it.
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/object/objects.hpp>
 #include <shoal/invoker.hpp>
 #include <shoal/key.hpp>
 #include <shoal/world.hpp>
+
+#include <fmt/format.h>
 
 #include "base/bytes.hpp"
 #include "object/outside.hpp"
@@ -16,10 +19,9 @@
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace shoal::object {
@@ -48,7 +50,7 @@ void ignore(const Outside& outside, const messaging::Messenger& messenger) {
 }
 
 /// On the target.
-void arrive(messaging::Channel& channel, const Outside& outside, const Bytes& arguments,
+void arrive(TeamCore& channel, const Outside& outside, const Bytes& arguments,
             net::PacketHolder packet) {
   if (outside.has(Outside::kMayMiss) && has_ended(channel)) {
     return ignore(outside, channel.messenger());
@@ -105,7 +107,7 @@ struct Arrival {
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline messaging::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
                                                  Delivery::inlined, &invoke, &late};
-  static void send(messaging::Channel& channel, const Outside& outside, Bytes arguments) {
+  static void send(TeamCore& channel, const Outside& outside, Bytes arguments) {
     messaging::send_static<Arrival, net::Lane::normal, messaging::kOwnOrderBit>(
         channel, Rank(outside.target), outside, std::move(arguments));
   }
@@ -125,7 +127,7 @@ void pass_to(Team& team, Outside outside, Bytes arguments) {
     if (member >= 0) {
       outside.flags |= Outside::kByMember;
     } else {
-      const messaging::Channel& channel = team.scope();
+      const TeamCore& channel = team.scope();
       messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.id());
     }
   }
@@ -188,7 +190,7 @@ void refuse_empty_handle() {
   throw CheckError("an empty handle was used: take handle() of an object first");
 }
 
-messaging::Channel& reply_channel(const Place& place) {
+TeamCore& reply_channel(const Place& place) {
   return place.objects != nullptr ? place.objects->channel() : world_here("a handle").scope();
 }
 
@@ -226,22 +228,22 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
     complete(*objects);
     if (!is_forwarded) return Arrival::send(objects->channel(), outside, std::move(arguments));
     outside.flags |= Outside::kCounted;
-    messaging::Channel& world = objects->channel().messenger().world();
+    TeamCore& world = objects->channel().messenger().world();
     return messaging::send(world, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
-  messaging::Channel& channel = world.scope();
+  TeamCore& channel = world.scope();
   outside.origin = world.rank().value();
-  messaging::Channel* const known = channel.messenger().find_channel(address.team);
+  TeamCore* const known = channel.messenger().find_channel(address.team);
   if (channel.messenger().has_ended(address.team) || (known != nullptr && has_ended(*known)))
     return ignore(outside, channel.messenger());
-  const Forwards::Way way = Forwards::of(channel).begin(channel.messenger(), address.team);
-  if (way == Forwards::Way::direct) {
+  const Forwards::Path path = Forwards::of(channel).begin(channel.messenger(), address.team);
+  if (path == Forwards::Path::direct) {
     const Place now{Objects::find(address.team, "a handle"), address, place.order};
     return send_flagged(now, to, handler, std::move(arguments), epoch, context, flags);
   }
   complete(Objects::of(world));
-  if (way == Forwards::Way::counted) outside.flags |= Outside::kCounted;
+  if (path == Forwards::Path::counted) outside.flags |= Outside::kCounted;
   messaging::send(channel, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
 }
 
@@ -255,6 +257,112 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
   const std::uint32_t without_team = place.objects == nullptr ? Outside::kWithoutTeam : 0;
   send_flagged(place, to, handler, std::move(arguments), epoch, context,
                without_team | (may_miss ? Outside::kMayMiss : 0));
+}
+
+std::string describe(const Outside& outside) {
+  return fmt::format("{}, invoked by rank {} of the world on object {}",
+                     messaging::static_handlers()[outside.handler].name, outside.origin,
+                     outside.address.number);
+}
+
+HeldOutside& HeldOutside::of(const TeamCore& channel) {
+  TeamCore& world = channel.messenger().world();
+  return world.services().obtain<HeldOutside>(
+      [&world] { return std::make_unique<HeldOutside>(static_cast<TeamCore&>(world.scope())); });
+}
+
+// Some are left if the world has failed.
+HeldOutside::~HeldOutside() {
+  if (!held_.empty()) world_.remove(*this);
+}
+
+// The scope queries this with its own lock held. Handlers run one at a time, so the two steps of
+// hold() and take() do not mix.
+void HeldOutside::hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on) {
+  bool is_first = false;
+  {
+    const sync::Lock lock(mutex_);
+    pass_on_ = pass_on;
+    is_first = held_.empty();
+    held_[outside.address.team].push_back({outside, std::move(arguments)});
+  }
+  if (is_first) world_.add(*this);
+}
+
+std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
+  std::vector<Held> taken;
+  {
+    const sync::Lock lock(mutex_);
+    const auto it = held_.find(team);
+    if (it == held_.end()) return {};
+    taken = std::move(it->second);
+    held_.erase(it);
+    if (!held_.empty()) return taken;
+  }
+  world_.remove(*this);
+  return taken;
+}
+
+void HeldOutside::object_made(Team& team) const {
+  PassOn pass_on = nullptr;
+  const std::uint64_t id = team.scope().id();
+  {
+    const sync::Lock lock(mutex_);
+    if (held_.contains(id)) pass_on = pass_on_;
+  }
+  if (pass_on != nullptr) pass_on(team);
+}
+
+std::uint64_t HeldOutside::unsatisfied_count() const {
+  const sync::Lock lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& [team, all] : held_) count += all.size();
+  return count;
+}
+
+std::vector<std::string> HeldOutside::describe_unsatisfied() const {
+  const sync::Lock lock(mutex_);
+  std::vector<std::string> lines;
+  lines.reserve(held_.size());
+  for (const auto& [team, all] : held_) {
+    lines.push_back(fmt::format(
+        "invocation {}: rank 0 of its team has not made it yet{}", describe(all.front().outside),
+        all.size() == 1 ? "" : fmt::format(" ({} more behind it)", all.size() - 1)));
+  }
+  return lines;
+}
+
+Forwards& Forwards::of(const TeamCore& channel) {
+  return channel.messenger().world().services().obtain<Forwards>(
+      [] { return std::make_unique<Forwards>(); });
+}
+
+std::uint64_t Forwards::take(const TeamCore& channel) {
+  const std::uint64_t team = channel.id();
+  if (team == 0) return 0;
+  Forwards& all = of(channel);
+  const sync::Lock lock(all.mutex_);
+  const auto it = all.counts_.find(team);
+  if (it == all.counts_.end()) return 0;
+  const std::uint64_t count = it->second;
+  all.counts_.erase(it);
+  return count;
+}
+
+// take() comes after the channel is there: it sees what is counted while there is none.
+Forwards::Path Forwards::begin(const messaging::Messenger& messenger, std::uint64_t team) {
+  const sync::Lock lock(mutex_);
+  if (messenger.find_channel(team) != nullptr) return Path::direct;
+  if (std::ranges::find(outside_, team) != outside_.end()) return Path::plain;
+  ++counts_[team];
+  return Path::counted;
+}
+
+void Forwards::set_outsider(std::uint64_t team) {
+  const sync::Lock lock(mutex_);
+  if (counts_.erase(team) == 0) return;
+  outside_.push_back(team);
+  if (outside_.size() > kOutsideMax) outside_.pop_front();
 }
 
 }  // namespace shoal::object

@@ -35,20 +35,20 @@ namespace shoal::object {
 /// channel.
 class Forwards {
  public:
-  enum class Way : std::uint8_t {
+  enum class Path : std::uint8_t {
     direct,   // the team is there now
     counted,  // its arrival is told
     plain,    // this rank is no member
   };
 
   /// Belongs to the rank of `channel`.
-  [[nodiscard]] static Forwards& of(const messaging::Channel& channel);
+  [[nodiscard]] static Forwards& of(const TeamCore& channel);
   /// Called when the team of `channel` exists: returns the number of its invocations in flight, and
   /// removes it.
-  [[nodiscard]] static std::uint64_t take(const messaging::Channel& channel);
+  [[nodiscard]] static std::uint64_t take(const TeamCore& channel);
 
   /// Counts an invocation, unless the team exists; returns its way. **Caller**: any thread.
-  [[nodiscard]] Way begin(const messaging::Messenger& messenger, std::uint64_t team);
+  [[nodiscard]] Path begin(const messaging::Messenger& messenger, std::uint64_t team);
   /// Records that this rank is no member of the team.
   void set_outsider(std::uint64_t team);
 
@@ -70,7 +70,7 @@ class HeldOutside final : private term::Unsatisfied {
   };
 
   /// Belongs to the rank of `channel`.
-  [[nodiscard]] static HeldOutside& of(const messaging::Channel& channel);
+  [[nodiscard]] static HeldOutside& of(const TeamCore& channel);
   explicit HeldOutside(TeamCore& world) : world_(world) {}
   ~HeldOutside();
 

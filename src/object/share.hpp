@@ -2,18 +2,18 @@
 // The part of a team's objects on one rank: representatives, and the invocations that wait for
 // them.
 
+#include <shoal/detail/object/invocation.hpp>
 #include <shoal/detail/object/objects.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 
-#include "object/order_check.hpp"
-#include "object/run_queue.hpp"
-#include "object/turn.hpp"
-
 #include <boost/container/small_vector.hpp>
+
+#include "object/run_queue.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <typeinfo>
@@ -22,6 +22,27 @@
 #include <vector>
 
 namespace shoal::object {
+
+/// Checker of the order of invocations in simulated runs, with a record of arrivals of its own
+/// beside the queue. The owner holds a lock. Each function returns a text about a violation, or "".
+class OrderCheck {
+ public:
+  void arrives(const Invocation& invocation);
+  /// `epoch`: of this rank. In a context, invocations run in the order of their arrival, each after
+  /// the end of the one before it.
+  [[nodiscard]] std::string begins(const Invocation& invocation, std::uint32_t epoch);
+  void ends(std::uint64_t context);
+  /// Called when all waiting invocations were dropped.
+  void forget();
+
+ private:
+  struct Context {
+    std::deque<const Invocation*> waiting;
+    bool is_running = false;
+  };
+
+  std::unordered_map<std::uint64_t, Context> contexts_;
+};
 
 class Runner;
 class Share;
@@ -157,7 +178,7 @@ class Share final : public std::enable_shared_from_this<Share>, private term::Un
   void run(Runner& runner, Invocation& invocation, void* representative);
   void miss(Invocation& invocation);
   void fail(const Runner& runner);
-  void run_apart(Runner& runner, Invocation& invocation, void* representative);
+  void run_on_strand(Runner& runner, Invocation& invocation, void* representative);
   /// A task waits for the turn, or the scope has failed.
   [[nodiscard]] bool is_wanted() const { return turn_->is_wanted() || scope_.failed(); }
   void finish(Runner& runner);

@@ -109,8 +109,8 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 }
 
 // One that is traced, or checked, or has a context of its own.
-[[gnu::noinline]] void Share::run_apart(Runner& runner, Invocation& invocation,
-                                        void* representative) {
+[[gnu::noinline]] void Share::run_on_strand(Runner& runner, Invocation& invocation,
+                                            void* representative) {
   if (check_ != nullptr) check_begins(invocation);
   if (invocation.target().context == 0) runner.caller_->set_context(fresh_context());
   const std::uint64_t span = trace::on<trace::Category::event>() ? begin_span(invocation) : 0;
@@ -131,7 +131,7 @@ int Share::run_some(Runner& runner, Invocation& invocation, int count_max) {
     if (is_plain && !trace::on<trace::Category::event>()) [[likely]] {
       run(runner, invocation, object.representative());
     } else {
-      run_apart(runner, invocation, object.representative());
+      run_on_strand(runner, invocation, object.representative());
     }
     ++count;
     if (invocation.left() == 0 || count >= count_max || is_wanted()) return count;

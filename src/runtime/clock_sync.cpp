@@ -1,13 +1,13 @@
 #include "runtime/clock_sync.hpp"
 
-#include <shoal/detail/team/handler.hpp>
-
 #include <algorithm>
-#include <cstring>
-#include <span>
+#include <numeric>
 #include <utility>
+#include <vector>
 
-#include "team/messenger.hpp"
+#include "runtime/process_info.hpp"
+#include "runtime/service_call.hpp"
+#include "trace/clocks.hpp"
 
 namespace shoal::runtime {
 
@@ -19,36 +19,16 @@ constexpr std::uint64_t kPeriodNs = 2'000'000'000;
 
 int parent_of(int process) { return (process - 1) / kArity; }
 
-/// Control messages. They register themselves.
+// They register themselves.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 struct ClockMessages {
-  using Message = messaging::Message;
   using Handler = messaging::StaticHandler;
-
-  template <class F>
-  static void with_sync(const Message& message, F function) {
-    ClockQuestion content;
-    if (message.arguments.size() < sizeof content) return;
-    std::memcpy(&content, message.arguments.data(), sizeof content);
-    ClockSync* const sync = message.channel->messenger().services().find<ClockSync>();
-    if (sync != nullptr) function(*sync, content);
-  }
-  static void on_question(void*, const Message& message) {
-    with_sync(message, [&](ClockSync& sync, const ClockQuestion& question) {
-      sync.on_question(message.source, question, message.channel->messenger());
-    });
-  }
-  static void on_answer(void*, const Message& message) {
-    with_sync(message,
-              [](ClockSync& sync, const ClockQuestion& answer) { sync.on_answer(answer); });
-  }
-
-  // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
   static inline Handler question{"shoal::clock_question", 7, Delivery::inlined,
-                                 &messaging::invoke_each<&on_question>};
+                                 call_service<&ClockSync::on_question>};
   static inline Handler answer{"shoal::clock_answer", 8, Delivery::inlined,
-                               &messaging::invoke_each<&on_answer>};
-  // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+                               call_service<&ClockSync::on_answer>};
 };
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 
@@ -89,17 +69,18 @@ void ClockSync::turn() {
 void ClockSync::ask(messaging::Messenger& messenger, std::uint64_t round) {
   const ClockQuestion question{round, recorder_.now_ticks(), 0};
   const Rank parent(parent_of(layout_.process) * layout_.ranks_per_process);
-  messenger.send_control(ClockMessages::question, parent, std::as_bytes(std::span(&question, 1)));
+  messenger.send_control(ClockMessages::question, parent, encoded(question));
 }
 
 // --- from the workers' threads
 
-void ClockSync::on_question(Rank source, ClockQuestion question, messaging::Messenger& messenger) {
+void ClockSync::on_question(const messaging::Message& message, ClockQuestion question) {
   question.remote_ticks = recorder_.now_ticks();
-  messenger.send_control(ClockMessages::answer, source, std::as_bytes(std::span(&question, 1)));
+  message.channel->messenger().send_control(ClockMessages::answer, message.source,
+                                            encoded(question));
 }
 
-void ClockSync::on_answer(const ClockQuestion& answer) {
+void ClockSync::on_answer(const messaging::Message& /*message*/, ClockQuestion answer) {
   const std::uint64_t end_ticks = recorder_.now_ticks();
   {
     const sync::Lock lock(mutex_);
@@ -108,6 +89,53 @@ void ClockSync::on_answer(const ClockQuestion& answer) {
     if (trips_.size() >= kTrips) return;
   }
   ask(ranks_.front()->messenger(), answer.round);
+}
+
+namespace {
+
+constexpr double kFirstWindowNs = 1e6;
+constexpr int kRoundsMax = 9;  // the last one 256 times as long
+
+/// Processes from the one below the root down to `process`.
+std::vector<std::size_t> path_to(std::size_t process, const std::vector<ComparedClock>& clocks) {
+  std::vector<std::size_t> path;
+  for (std::size_t at = process; at != 0; at = static_cast<std::size_t>(clocks[at].parent)) {
+    path.push_back(at);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::uint64_t on_clock_of(std::size_t process, const std::vector<ComparedClock>& clocks,
+                          std::uint64_t root_ticks) {
+  std::uint64_t ticks = root_ticks;
+  std::size_t parent = 0;
+  for (const std::size_t child : path_to(process, clocks)) {
+    const double ratio = clocks[child].ticks_per_ns / clocks[parent].ticks_per_ns;
+    ticks = trace::WindowBarrier::local_deadline(clocks[child].point, ratio, ticks);
+    parent = child;
+  }
+  return ticks;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> leave_together(net::MpiTransport& transport, int process,
+                                            const ComparedClock& mine, const net::ReadClock& read) {
+  const std::vector<ComparedClock> clocks = exchange_all(transport, mine);
+  trace::WindowBarrier barrier(
+      static_cast<std::uint64_t>(kFirstWindowNs * clocks.front().ticks_per_ns));
+  while (barrier.rounds() < kRoundsMax) {
+    const std::uint64_t chosen = process == 0 ? barrier.choose(read()) : 0;
+    const std::uint64_t deadline = on_clock_of(static_cast<std::size_t>(process), clocks,
+                                               exchange_all(transport, chosen).front());
+    const bool missed = trace::WindowBarrier::missed(read(), deadline);
+    while (read() < deadline) {
+    }
+    const std::vector<int> late = exchange_all(transport, missed ? 1 : 0);
+    if (barrier.end_round(std::accumulate(late.begin(), late.end(), 0))) return deadline;
+  }
+  return std::nullopt;
 }
 
 }  // namespace shoal::runtime

@@ -1,12 +1,14 @@
 #pragma once
 // Compares the clocks of the processes of a recorded run while it runs.
 
-#include "runtime/rank_runtime.hpp"
-#include "trace/clocks.hpp"
-#include "trace/recorder.hpp"
-
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+
+#include "net/mpi_transport.hpp"
+#include "runtime/rank_runtime.hpp"
+#include "trace/clocks.hpp"
+#include "trace/file.hpp"
+#include "trace/recorder.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -40,8 +42,8 @@ class ClockSync {
   void turn();
 
   // Called by handlers of control messages. Never block.
-  void on_question(Rank source, ClockQuestion question, messaging::Messenger& messenger);
-  void on_answer(const ClockQuestion& answer);
+  void on_question(const messaging::Message& message, ClockQuestion question);
+  void on_answer(const messaging::Message& message, ClockQuestion answer);
 
  private:
   void ask(messaging::Messenger& messenger, std::uint64_t round);
@@ -56,5 +58,20 @@ class ClockSync {
   std::uint64_t round_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::vector<trace::PingPong> trips_ SHOAL_GUARDED_BY(mutex_);  // of the round
 };
+
+/// Clock of this process, and how it compares with that of its parent in the tree.
+struct ComparedClock {
+  int parent = -1;          // -1: the root, which is process 0
+  trace::SyncPoint point;   // of the comparison that has just been made
+  double ticks_per_ns = 1;  // of this process
+};
+
+/// Waits until a moment that process 0 chooses, on the clock `read` of this process; see
+/// trace::WindowBarrier. Returns that moment in ticks. Without a value on all processes: one of
+/// them was late again and again, and the barrier has ended without a moment.
+/// **Caller** and **Blocks**: as MpiTransport::compare_clocks(); for a second at most.
+[[nodiscard]] std::optional<std::uint64_t> leave_together(net::MpiTransport& transport, int process,
+                                                          const ComparedClock& mine,
+                                                          const net::ReadClock& read);
 
 }  // namespace shoal::runtime

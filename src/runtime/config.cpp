@@ -1,16 +1,16 @@
 #include "runtime/config.hpp"
 
-#include "base/edit_distance.hpp"
-#include "runtime/config_options.hpp"
-#include "runtime/input_file.hpp"
-#include "trace/output_path.hpp"
-
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
+#include "base/edit_distance.hpp"
+#include "runtime/config_options.hpp"
+#include "trace/file.hpp"
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -18,6 +18,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -26,6 +27,34 @@
 #include <utility>
 
 namespace shoal::runtime {
+
+Environment environment_of(std::map<std::string, std::string> variables) {
+  const auto shared =
+      std::make_shared<const std::map<std::string, std::string>>(std::move(variables));
+  Environment env;
+  env.lookup = [shared](const std::string& name) -> std::optional<std::string> {
+    const auto found = shared->find(name);
+    return found == shared->end() ? std::nullopt : std::optional(found->second);
+  };
+  env.names = [shared] {
+    std::vector<std::string> names;
+    std::transform(shared->begin(), shared->end(), std::back_inserter(names),
+                   [](const auto& variable) { return variable.first; });
+    return names;
+  };
+  return env;
+}
+
+Environment process_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const auto equals = text.find('='); equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return environment_of(std::move(variables));
+}
 
 namespace {
 

@@ -1,22 +1,39 @@
 #pragma once
 // Settings of a run, from the command line, SHOAL_* environment variables and a file.
 
-#include "env/topology.hpp"
-#include "net/mpi_transport.hpp"
-#include "runtime/environment.hpp"
-#include "sim/net_model.hpp"
-#include "sim/simulator.hpp"
-
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/team/tree_costs.hpp>
 #include <shoal/detail/trace/event.hpp>
 
+#include "env/topology.hpp"
+#include "net/mpi_transport.hpp"
+#include "sim/net_model.hpp"
+#include "sim/simulator.hpp"
+
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <locale>
+#include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace shoal::runtime {
+
+/// Source of environment variables, so that tests do not need those of the process.
+struct Environment {
+  Function<std::optional<std::string>(const std::string& name)> lookup;
+  Function<std::vector<std::string>()> names;  // of all variables, in any order
+};
+
+/// An environment of exactly these variables.
+Environment environment_of(std::map<std::string, std::string> variables);
+/// A copy of the process's environment as it is now.
+Environment process_environment();
 
 using env::Pin;
 
@@ -109,5 +126,18 @@ Config parse_config(int argc, const char* const* argv, const Environment& env);
 /// Workers of each rank: what was asked for, else the PUs shared by `ranks_sharing` ranks; at
 /// least 1.
 int worker_count(const Config& config, int allowed_pus, int ranks_sharing);
+
+/// Opens a file to be read, with numbers as in C++. `problem`: why that fails, or "".
+inline std::ifstream open_input(const std::string& path, std::string& problem) {
+  errno = 0;
+  std::ifstream file(path);
+  file.imbue(std::locale::classic());
+  if (!file) {
+    problem = std::generic_category().message(errno);
+  } else if (std::filesystem::is_directory(path)) {
+    problem = "it is a directory";
+  }
+  return file;
+}
 
 }  // namespace shoal::runtime

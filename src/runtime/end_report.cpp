@@ -1,15 +1,18 @@
 #include "runtime/end_report.hpp"
 
-#include "env/host.hpp"
-#include "sched/untaken.hpp"
-
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
 
+#include "env/host.hpp"
+#include "sched/live.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace shoal::runtime {
 
@@ -89,6 +92,31 @@ void report_caught(const EndReport& report, net::MpiTransport& transport) {
   const bool is_uncaught =
       std::any_of(all.begin(), all.end(), [](const std::string& other) { return !other.empty(); });
   if (is_uncaught && !report.caught_here.empty()) say("error: " + report.caught_here);
+}
+
+namespace {
+
+struct RetainedRuns {
+  sync::Mutex mutex;
+  std::vector<std::shared_ptr<const void>> runs SHOAL_GUARDED_BY(mutex);
+};
+
+RetainedRuns& retained_runs() {
+  static auto* const kept =
+      new RetainedRuns;  // destructors of globals may come later than any other
+  return *kept;
+}
+
+}  // namespace
+
+void retain_run(std::shared_ptr<const void> parts) {
+  const sync::Lock lock(retained_runs().mutex);
+  retained_runs().runs.push_back(std::move(parts));
+}
+
+std::size_t retained_run_count() {
+  const sync::Lock lock(retained_runs().mutex);
+  return retained_runs().runs.size();
 }
 
 }  // namespace shoal::runtime

@@ -4,6 +4,7 @@
 #include "net/mpi_transport.hpp"
 #include "runtime/rank_runtime.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,5 +36,12 @@ bool report_untaken(const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 /// Writes the failure that all main functions here have caught, if one elsewhere has not.
 /// Collective.
 void report_caught(const EndReport& report, net::MpiTransport& transport);
+
+/// Keeps the parts of a run until the process ends: an object of the program that outlives the run
+/// refuses calls, and its destructor finds what it refers to. For programs that make this mistake;
+/// others keep nothing.
+void retain_run(std::shared_ptr<const void> parts);
+/// How many are kept.
+[[nodiscard]] std::size_t retained_run_count();
 
 }  // namespace shoal::runtime

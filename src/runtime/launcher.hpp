@@ -1,7 +1,7 @@
 #pragma once
 // Launcher that started this process, if any, and whether the world it promised exists.
 
-#include "runtime/environment.hpp"
+#include "runtime/config.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "runtime/memory_plan.hpp"
 
+#include "runtime/config.hpp"
 #include "runtime/count.hpp"
-#include "runtime/input_file.hpp"
 #include "team/messenger.hpp"
 
 #include <shoal/contention/advice.hpp>

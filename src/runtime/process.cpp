@@ -1,14 +1,13 @@
 #include "runtime/process.hpp"
 
-#include "env/exit_deadline.hpp"
+#include "env/alarm.hpp"
 #include "env/host.hpp"
-#include "env/raw_clock.hpp"
+#include "env/ticks.hpp"
 #include "runtime/clock_sync.hpp"
 #include "runtime/placement.hpp"
-#include "runtime/run_info.hpp"
+#include "runtime/process_info.hpp"
 #include "runtime/stall_watch.hpp"
 #include "runtime/status_page.hpp"
-#include "runtime/transport_options.hpp"
 #include "sched/inspector.hpp"
 
 #include <algorithm>
@@ -18,6 +17,28 @@
 #include <utility>
 
 namespace shoal::runtime {
+
+namespace {
+
+/// Returns the options of the transport, without the communicator and the environment.
+net::MpiOptions transport_options(const Config& config, int allowed_pus) {
+  net::MpiOptions options;
+  options.ranks_per_process = config.ranks_per_process;
+  options.progress = config.progress;
+  options.link = {config.packet_bytes, config.window_bytes};
+  options.flush_ns = config.flush_ns;
+  options.node_processes = config.node_processes;
+  options.remote_memory = config.global_rma_bytes > 0;
+  options.shared_mpi = config.shared_mpi;
+  options.exit_timeout_ns = config.stall_abort_ns;
+  options.settings = agreed_settings(config);
+  const bool one_worker = config.workers == 1 || (config.workers == 0 && allowed_pus == 1);
+  options.single_threaded =
+      config.ranks_per_process == 1 && one_worker && config.progress != net::ProgressPolicy::thread;
+  return options;
+}
+
+}  // namespace
 
 Process::Process(const Config& config, const ProgramMpi& program)
     : Process(config, program, Kind::launched) {}

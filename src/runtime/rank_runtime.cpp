@@ -105,7 +105,7 @@ namespace {
 /// Keeps the worlds of some runs that have ended, so that a pointer to one finds a World that
 /// refuses calls. Not all: programs may run very many.
 void keep_ended(std::unique_ptr<World> world) {
-  constexpr std::size_t kKept = 256;
+  constexpr std::size_t kWorldsMax = 256;
   struct Ended {
     sync::Mutex mutex;
     std::deque<std::unique_ptr<World>> worlds SHOAL_GUARDED_BY(mutex);
@@ -113,7 +113,7 @@ void keep_ended(std::unique_ptr<World> world) {
   static auto* const ended = new Ended;  // a pointer may be used as long as the process lives
   const sync::Lock lock(ended->mutex);
   ended->worlds.push_back(std::move(world));
-  if (ended->worlds.size() > kKept) ended->worlds.pop_front();
+  if (ended->worlds.size() > kWorldsMax) ended->worlds.pop_front();
 }
 
 }  // namespace

@@ -7,12 +7,11 @@
 #include "env/host.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
-#include "runtime/kept_runs.hpp"
 #include "runtime/launcher.hpp"
 #include "runtime/process.hpp"
+#include "runtime/process_info.hpp"
 #include "runtime/program_phase.hpp"
-#include "runtime/run_info.hpp"
-#include "runtime/simulated_run.hpp"
+#include "runtime/simulated_world.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -93,8 +92,8 @@ int run_here(int argc, const char* const* argv, const MainFunction& main_functio
     if (!process->is_launched()) alone.emplace(kLostByRun, [] { return true; });
     const int exit_code = process->run(main_function);
     if (process->end_run()) {
-      keep_run(shared);
-      keep_run(process);
+      retain_run(shared);
+      retain_run(process);
     }
     return exit_code;
   } catch (const std::exception& error) {

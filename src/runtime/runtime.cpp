@@ -8,7 +8,6 @@
 #include "env/host.hpp"
 #include "runtime/config.hpp"
 #include "runtime/end_report.hpp"
-#include "runtime/kept_runs.hpp"
 #include "runtime/process.hpp"
 #include "runtime/program_phase.hpp"
 
@@ -204,8 +203,8 @@ class Runtime::State {
     thread_.reset();
     loss_.reset();
     if (process_->end_run()) {
-      runtime::keep_run(config_);
-      runtime::keep_run(process_);
+      runtime::retain_run(config_);
+      runtime::retain_run(process_);
     }
     process_.reset();
     sync::trim_blocks();

@@ -1,12 +1,5 @@
 #include "runtime/simulated_world.hpp"
 
-#include "runtime/end_report.hpp"
-#include "runtime/rank_activity.hpp"
-#include "runtime/rank_report.hpp"
-#include "sched/inspector.hpp"
-#include "team/message_report.hpp"
-#include "team/messenger.hpp"
-
 #include <shoal/compute.hpp>
 #include <shoal/detail/env/guards.hpp>
 #include <shoal/detail/sync/strand.hpp>
@@ -15,12 +8,62 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "env/host.hpp"
+#include "runtime/end_report.hpp"
+#include "runtime/rank_report.hpp"
+#include "sched/inspector.hpp"
+#include "sim/network.hpp"
+#include "team/message_report.hpp"
+#include "team/messenger.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 
 namespace shoal::runtime {
+
+std::vector<std::string> WorldChecker::outstanding() const {
+  std::vector<std::string> lines;
+  // In a world that has failed, a main function in an operation of a team is told of the team's
+  // end, and continues until it is told of the world's. It may send until then.
+  const auto may_be_told = [this](Rank rank) {
+    const TeamCore& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
+    return scope.failed() && scope.had_nested();
+  };
+  for (const auto& rank : ranks_) {
+    if (rank->scheduler().inspector().holds_work() && !may_be_told(rank->rank())) {
+      lines.push_back(fmt::format("tasks of rank {}", rank->rank().value()));
+    }
+    // Between steps only work in a handler keeps the rank from ending. The root finds completion in
+    // a handler.
+    if (rank->rank() != 0 && rank->messenger().is_handling()) {
+      lines.push_back(fmt::format("a handler of rank {}", rank->rank().value()));
+    }
+  }
+  const auto add_link = [&](Rank source, Rank target, const char* where) {
+    if (may_be_told(source)) return;
+    lines.push_back(
+        fmt::format("messages of rank {} for rank {}, {}", source.value(), target.value(), where));
+  };
+  for (const auto& fabric : fabrics_) {
+    const net::Layout& layout = fabric->layout();
+    for (int i = 0; i < layout.ranks_per_process; ++i) {
+      const Rank source(layout.first_local() + i);
+      for (const net::LinkState& link : fabric->link_states(source)) {
+        if (link.untaken) add_link(source, link.target, "not sent");
+      }
+    }
+  }
+  network_.for_each_link([&](const sim::SimLink& link) {
+    if (link.lane() == net::Lane::control || link.all_delivered()) return;
+    add_link(link.source(), link.target(), "under way");
+  });
+  if (network_.payloads_under_way() > 0) {
+    lines.push_back(fmt::format("{} payloads of large messages", network_.payloads_under_way()));
+  }
+  return lines;
+}
 
 namespace {
 
@@ -270,6 +313,61 @@ std::string SimulatedWorld::report() {
     parts.push_back(describe_rank(*rank, rank->scheduler().inspector().states_here(), history));
   }
   return merge_parts(std::move(parts), {});
+}
+
+namespace {
+
+int run_and_report(SimulatedWorld& world, const Config& config, const MainFunction& main_function) {
+  const auto write_log = [&] {
+    if (config.sim_log == 0) return;
+    for (const std::string& line : world.log_lines()) say(line);
+  };
+  if (config.sim_log > 0) {
+    world.keep_log(static_cast<std::size_t>(config.sim_log), config.sim_log_detection);
+  }
+  try {
+    world.run(main_function);
+  } catch (...) {
+    write_log();
+    world.finish_tracing();
+    throw;
+  }
+  world.finish_tracing();
+  const int exit_code = report_errors(world.ranks()).exit_code;
+  write_log();
+  for (const std::string& line : world.summary()) say(line);
+  return exit_code;
+}
+
+}  // namespace
+
+int run_simulated(const std::shared_ptr<const Config>& shared, const MainFunction& main_function) {
+  const Config& config = *shared;
+  for (const std::string& text : config.warnings) say(text);
+  const auto run_here = [&](const std::shared_ptr<SimulatedWorld>& world) {
+    const int exit_code = run_and_report(*world, config, main_function);
+    if (world->end_run()) {
+      retain_run(shared);
+      retain_run(world);
+    }
+    return exit_code;
+  };
+  const auto world = [&config] { return std::make_shared<SimulatedWorld>(config); };
+  if (!config.sim_check) return run_here(world());
+  sim::Recording recording;
+  env::run_in_silent_child([&] {
+    SimulatedWorld first(config);
+    first.trace().record_into(recording);
+    try {
+      first.run(main_function);
+    } catch (...) {  // the second run ends in the same way
+    }
+    recording.flush();
+  });
+  recording.rewind();
+  const std::shared_ptr<SimulatedWorld> second = world();
+  second->trace().compare_with(recording);
+  return run_here(second);
 }
 
 }  // namespace shoal::runtime

@@ -1,11 +1,12 @@
 #pragma once
 // All that a simulated world is made of.
 
+#include <shoal/run.hpp>
+
 #include "runtime/config.hpp"
 #include "runtime/memory_plan.hpp"
 #include "runtime/rank_runtime.hpp"
 #include "runtime/tracing.hpp"
-#include "runtime/world_checker.hpp"
 #include "sim/memory.hpp"
 #include "sim/network.hpp"
 
@@ -16,6 +17,24 @@
 #include <vector>
 
 namespace shoal::runtime {
+
+/// Looks at queues and links, not at the counters that completion detection goes by.
+class WorldChecker {
+ public:
+  WorldChecker(const std::vector<std::unique_ptr<RankRuntime>>& ranks,
+               const std::vector<std::unique_ptr<net::Fabric>>& fabrics,
+               const sim::Network& network)
+      : ranks_(ranks), fabrics_(fabrics), network_(network) {}
+
+  /// Tasks and messages that exist, one line for each kind and place. Messages held back because
+  /// their handler was never made do not count: they wait like unsatisfied tasks.
+  [[nodiscard]] std::vector<std::string> outstanding() const;
+
+ private:
+  const std::vector<std::unique_ptr<RankRuntime>>& ranks_;
+  const std::vector<std::unique_ptr<net::Fabric>>& fabrics_;
+  const sim::Network& network_;
+};
 
 /// All processes of a simulated world, and their network.
 class SimulatedWorld {
@@ -72,5 +91,11 @@ class SimulatedWorld {
   WorldChecker checker_{ranks_, fabrics_, network_};
   int ranks_running_ = 0;
 };
+
+/// Runs all ranks in this thread, by the options that begin with sim; returns the result of run().
+/// With sim_check it runs them twice, the first time in a child process that writes nothing.
+/// Errors: Error when the two runs differ; Error when nothing can ever happen again although some
+/// ranks have not ended.
+int run_simulated(const std::shared_ptr<const Config>& config, const MainFunction& main_function);
 
 }  // namespace shoal::runtime

@@ -2,7 +2,7 @@
 
 #include "env/host.hpp"
 #include "runtime/count.hpp"
-#include "runtime/stall_messages.hpp"
+#include "runtime/service_call.hpp"
 #include "sched/inspector.hpp"
 #include "team/messenger.hpp"
 
@@ -40,6 +40,21 @@ std::uint64_t least_quiet_ns(const std::vector<RankPart>& parts) {
   return least;
 }
 
+// They register themselves.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+struct StallMessages {
+  using Handler = messaging::StaticHandler;
+  static inline Handler ask{"shoal::stall_ask", 1, Delivery::inlined,
+                            call_service<&StallWatch::on_ask>};
+  static inline Handler request{"shoal::stall_request", 2, Delivery::inlined,
+                                call_service<&StallWatch::on_request>};
+  static inline Handler answer{"shoal::stall_answer", 3, Delivery::inlined,
+                               call_service<&StallWatch::on_answer>};
+  static inline Handler end{"shoal::stall_end", 4, Delivery::inlined,
+                            call_service<&StallWatch::on_end>};
+};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
 }  // namespace
 
 StallWatch::StallWatch(env::Env& env, const net::Layout& layout,
@@ -66,31 +81,26 @@ StallWatch::~StallWatch() {
 
 // --- from the workers' threads
 
-void StallWatch::on_ask(Rank source, StallAsk ask) {
-  {
-    const sync::Lock lock(mutex_);
-    asks_.emplace_back(source, std::move(ask));
-  }
+void StallWatch::on_ask(const messaging::Message& message, StallAsk ask) {
+  sync::locked(
+      mutex_, [&]() SHOAL_REQUIRES(mutex_) { asks_.emplace_back(message.source, std::move(ask)); });
   alarm_.ring();
 }
 
-void StallWatch::on_request(Rank source, std::uint64_t round) {
-  {
-    const sync::Lock lock(mutex_);
-    requests_.emplace_back(source, round);
-  }
+void StallWatch::on_request(const messaging::Message& message, std::uint64_t round) {
+  sync::locked(mutex_,
+               [&]() SHOAL_REQUIRES(mutex_) { requests_.emplace_back(message.source, round); });
   alarm_.ring();
 }
 
-void StallWatch::on_answer(Rank source, StallAnswer answer) {
-  {
-    const sync::Lock lock(mutex_);
-    answers_.emplace_back(source, std::move(answer));
-  }
+void StallWatch::on_answer(const messaging::Message& message, StallAnswer answer) {
+  sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
+    answers_.emplace_back(message.source, std::move(answer));
+  });
   alarm_.ring();
 }
 
-void StallWatch::on_end() {
+void StallWatch::on_end(const messaging::Message& /*message*/) {
   told_to_end_.store(true, std::memory_order_seq_cst);
   alarm_.ring();
 }

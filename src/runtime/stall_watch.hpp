@@ -2,7 +2,6 @@
 // Has one report written when nothing moves any more, or on a signal.
 
 #include "env/alarm.hpp"
-#include "runtime/rank_activity.hpp"
 #include "runtime/rank_report.hpp"
 
 #include <shoal/detail/base/function.hpp>
@@ -86,10 +85,10 @@ class StallWatch {
   StallWatch& operator=(const StallWatch&) = delete;
 
   // Called by handlers of control messages. Never block.
-  void on_ask(Rank source, StallAsk ask);
-  void on_request(Rank source, std::uint64_t round);
-  void on_answer(Rank source, StallAnswer answer);
-  void on_end();
+  void on_ask(const messaging::Message& message, StallAsk ask);
+  void on_request(const messaging::Message& message, std::uint64_t round);
+  void on_answer(const messaging::Message& message, StallAnswer answer);
+  void on_end(const messaging::Message& message);
 
  private:
   /// A request of this process without an answer.

@@ -2,8 +2,8 @@
 
 #include "env/host.hpp"
 #include "env/machine_watch.hpp"
-#include "runtime/status_messages.hpp"
-#include "sched/worker_figures.hpp"
+#include "runtime/service_call.hpp"
+#include "sched/inspector.hpp"
 #include "team/message_report.hpp"
 #include "team/messenger.hpp"
 
@@ -19,6 +19,17 @@
 namespace shoal::runtime {
 
 namespace {
+
+// They register themselves.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+struct StatusMessages {
+  using Handler = messaging::StaticHandler;
+  static inline Handler request{"shoal::status_request", 5, Delivery::inlined,
+                                call_service<&StatusPage::on_request>};
+  static inline Handler answer{"shoal::status_answer", 6, Delivery::inlined,
+                               call_service<&StatusPage::on_answer>};
+};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 constexpr std::uint64_t kUpdateNs = 100'000'000;   // least time between two
 constexpr std::uint64_t kAskedNs = 3'000'000'000;  // a reader looks for so long after each request
@@ -170,7 +181,7 @@ void StatusPage::ask_others() {
 
 // --- from the workers' threads
 
-void StatusPage::on_request(Rank source, messaging::Messenger& messenger) {
+void StatusPage::on_request(const messaging::Message& message) {
   asked_ns_.store(env_.now_ns(), std::memory_order_relaxed);  // a hint
   std::vector<top::Sample> samples;
   {
@@ -178,13 +189,14 @@ void StatusPage::on_request(Rank source, messaging::Messenger& messenger) {
     samples = samples_;
   }
   for (const top::Sample& sample : samples) {
-    messenger.send_control(StatusMessages::answer, source, to_bytes(sample));
+    message.channel->messenger().send_control(StatusMessages::answer, message.source,
+                                              to_bytes(sample));
   }
 }
 
-void StatusPage::on_answer(std::span<const std::byte> bytes) {
+void StatusPage::on_answer(const messaging::Message& message) {
   top::Sample sample;
-  if (!top::from_bytes(bytes, sample)) return;
+  if (!top::from_bytes(message.arguments, sample)) return;
   sample.rank.received_ns = env_.now_ns();
   const sync::Lock lock(mutex_);
   if (page_ != nullptr) page_->write(sample.rank.rank, to_bytes(sample));

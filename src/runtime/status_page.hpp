@@ -42,8 +42,8 @@ class StatusPage {
   void update();
 
   // Called by handlers of control messages. Never block.
-  void on_request(Rank source, messaging::Messenger& messenger);
-  void on_answer(std::span<const std::byte> bytes);
+  void on_request(const messaging::Message& message);
+  void on_answer(const messaging::Message& message);
 
  private:
   /// Counts of a rank at its last sample.

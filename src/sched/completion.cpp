@@ -1,23 +1,86 @@
 #include <shoal/detail/sched/completion.hpp>
 
 #include <shoal/detail/sched/attempt.hpp>
-#include <shoal/future.hpp>
-
-#include "env/host.hpp"
-#include "sched/timed_wait.hpp"
-#include "sched/untaken.hpp"
-#include "sched/worker.hpp"
-
+#include <shoal/detail/sched/dependencies.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/waiter.hpp>
+#include <shoal/future.hpp>
+#include <shoal/when.hpp>
 
 #include <fmt/core.h>
 
+#include "env/host.hpp"
+#include "sched/live.hpp"
+#include "sched/worker.hpp"
+
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace shoal::sched {
+
+/// Waits for something at most until a time. For one waiter. It is in two lists, of what it waits
+/// for and of the timers; whichever comes first takes it out of the other one before it wakes the
+/// waiter, so that a waiter that goes on is in neither.
+class TimedWait final : public Waitable, private Timer, private sync::Waiter {
+ public:
+  TimedWait(Waitable& what, std::uint64_t due_ns)
+      : Waitable(what.scheduler()), what_(what), due_ns_(due_ns) {}
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override { return what_.describe(); }
+  [[nodiscard]] const Task* holder() const override { return what_.holder(); }
+  [[nodiscard]] bool ends_by_itself() const override { return true; }
+  [[nodiscard]] bool is_cancellable() const override { return what_.is_cancellable(); }
+  [[nodiscard]] bool is_over() const override { return what_.is_over(); }
+  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
+  /// Returns when one of both has come. **Errors**: as wait_for().
+  void wait() { wait_here(); }
+
+ private:
+  void expire() override;
+  void wake() override;
+  /// Called by a side that has not found this in the list of the other one, which is about to wake
+  /// it as well: returns true for the later of both.
+  [[nodiscard]] bool is_second() { return one_has_come_.exchange(true, std::memory_order_acq_rel); }
+
+  Waitable& what_;
+  const std::uint64_t due_ns_;
+  sync::Waiter* waiter_ = nullptr;
+  std::atomic<bool> one_has_come_{false};
+  sync::Mutex enlisting_;  // held until it is in both lists
+};
+
+bool TimedWait::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(enlisting_);
+  waiter_ = &waiter;
+  if (!what_.enlist(*this)) return false;
+  scheduler().add_timer(*this, due_ns_);
+  return true;
+}
+
+// Once the timer is removed, time does not wake it, and likewise for the list.
+bool TimedWait::withdraw(sync::Waiter& /*waiter*/) {
+  if (!scheduler().remove_timer(*this)) return false;
+  return what_.withdraw(*this) || is_second();
+}
+
+void TimedWait::expire() {
+  { const sync::Lock lock(enlisting_); }
+  if (what_.withdraw(*this) || is_second()) waiter_->wake();
+}
+
+void TimedWait::wake() {
+  { const sync::Lock lock(enlisting_); }
+  if (scheduler().remove_timer(*this) || is_second()) waiter_->wake();
+}
 
 Completion::~Completion() = default;
 
@@ -125,13 +188,13 @@ void enlist_failed(Completion& state) {
 }
 
 void Completion::complete(bool leaves) {
-  const std::uint32_t gone = leaves ? kReference : 0;
+  const std::uint32_t dropped = leaves ? kReference : 0;
   std::uint32_t word = word_.load(kRelaxed);
   do {
     if ((word & kAwaited) != 0) return complete_awaited(leaves);
     // release pairs with is_ready(); acquire: it may be deleted below. Else nothing of it is
     // touched any more.
-  } while (!word_.compare_exchange_weak(word, word + kReady - gone, std::memory_order_acq_rel,
+  } while (!word_.compare_exchange_weak(word, word + kReady - dropped, std::memory_order_acq_rel,
                                         kRelaxed));
   if (leaves && word < 2 * kReference) delete this;
 }
@@ -164,7 +227,7 @@ void Completion::remove_shared() {
 namespace {
 
 // Errors that others tell of.
-bool is_told(const std::exception_ptr& error) {
+bool was_reported(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const CancelledError&) {
@@ -187,7 +250,7 @@ std::string untaken_text(const std::exception_ptr& error) {
 
 std::string Completion::take_untaken() {
   const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
-  if (is_taken || is_told(error_)) return {};
+  if (is_taken || was_reported(error_)) return {};
   give_up_error();
   return fmt::format("{} failed: {}", name(), untaken_text(error_));
 }
@@ -212,7 +275,7 @@ void Completion::report_untaken() noexcept {
   const bool is_taken = (word_.load(kRelaxed) & kTaken) != 0;
   if (is_taken || std::uncaught_exceptions() > 0) return;
   try {
-    if (is_told(error_)) return;
+    if (was_reported(error_)) return;
     TaskScope* const scope = scope_here();
     if (scope == nullptr) {  // perhaps the run is over
       return env::write_to_standard_error(
@@ -278,6 +341,90 @@ void refuse_future(const char* what) {
       fmt::format("a future cannot be used so: {}; get() takes the value, once, and share() "
                   "makes a future for several readers",
                   what));
+}
+
+// A part may end, and have enough ended, while others are still to be seen: then the end of this
+// function passes the gate.
+void Gate::watch(Completion& self, const std::vector<Completion*>& parts, std::size_t needed) {
+  self_ = &self;
+  places_ = std::make_unique<Place[]>(parts.size());  // NOLINT: see places_
+  place_count_ = parts.size();
+  join_ = new_join();
+  missing_.store(kWatching + static_cast<std::int64_t>(needed), std::memory_order_relaxed);
+  const std::int64_t ended = join_ == 0 ? enlist_in<false>(parts) : enlist_in<true>(parts);
+  const std::int64_t seen = kWatching + ended;
+  // acq_rel: the last one sees the values of the others
+  if (missing_.fetch_sub(seen, std::memory_order_acq_rel) <= seen) try_to_pass();
+}
+
+// Returns how many have ended.
+template <bool kIsRecorded>
+std::int64_t Gate::enlist_in(const std::vector<Completion*>& parts) {
+  std::int64_t ended = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Place& place = places_[i];
+    place.gate = this;
+    if (parts[i] == nullptr) {
+      ++ended;
+      continue;
+    }
+    if constexpr (kIsRecorded) place.join = parts[i]->join();
+    add_reference(self_);
+    if (parts[i]->enlist(place)) {
+      place.of = parts[i];
+      continue;
+    }
+    if constexpr (kIsRecorded) {
+      const std::uint64_t by = parts[i]->join();
+      if (by != 0) record_fulfilled(join_, by);
+    }
+    remove_reference(self_);
+    ++ended;
+  }
+  return ended;
+}
+
+void Gate::end_one(std::uint64_t join) {
+  Completion* const self = self_;
+  if (join_ != 0) record_fulfilled(join_, join);
+  if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) try_to_pass();
+  remove_reference(self);
+}
+
+void Gate::try_to_pass() {
+  if (decided_.exchange(true, std::memory_order_acq_rel)) return;
+  leave_lists();
+  pass();
+}
+
+bool Gate::leave() noexcept {
+  if (decided_.exchange(true, std::memory_order_acq_rel)) return false;
+  leave_lists();
+  return true;
+}
+
+// The caller has a reference of its own. A place that is not in its list any more is being woken.
+void Gate::leave_lists() noexcept {
+  for (std::size_t i = 0; i < place_count_; ++i) {
+    Place& place = places_[i];
+    if (place.of != nullptr && place.of->withdraw(place)) remove_reference(self_);
+  }
+}
+
+std::exception_ptr first_error(const std::vector<Completion*>& parts) {
+  std::exception_ptr first;
+  for (Completion* const part : parts) {
+    const std::exception_ptr error = part != nullptr ? part->take_error() : nullptr;
+    if (first == nullptr) first = error;
+  }
+  return first;
+}
+
+Scheduler& scheduler_of(const std::vector<Completion*>& parts, const char* what) {
+  for (const Completion* const part : parts) {
+    if (part != nullptr) return part->scheduler();
+  }
+  return current_scheduler(what, kUseInTask);
 }
 
 }  // namespace shoal::sched

@@ -1,5 +1,6 @@
 // State of the calling thread: its worker, and the task that it runs.
 
+#include <shoal/compute.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/park.hpp>
@@ -113,6 +114,24 @@ TaskScope& current_scope(Scheduler& scheduler) {
   if (current_worker() == nullptr) check_live(scheduler, "a future or a lock");
   if (task == nullptr || task->is_main()) return scheduler.scope();
   return &current_worker()->scheduler() == &scheduler ? *task->scope : scheduler.scope();
+}
+
+bool spend(const Cost& cost) {
+  Worker* worker = current_worker();
+  return worker == nullptr || worker->spend(cost);
+}
+
+bool costs_count() {
+  const Worker* worker = current_worker();
+  return worker != nullptr && worker->scheduler().env().charges();
+}
+
+bool poll_missed() {
+  constexpr int kMissesPerStep = 100;
+  Worker* const worker = current_worker();
+  if (worker == nullptr || !worker->is_stepping()) return false;
+  if (++worker->missed_polls % kMissesPerStep == 0) static_cast<void>(worker->spend({}));
+  return false;
 }
 
 }  // namespace shoal::sched

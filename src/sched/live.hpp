@@ -2,7 +2,9 @@
 // Ranks whose run has not ended. Futures, locks and cells of a program may outlive the rank that
 // they were made on, and refer to its scheduler.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace shoal::sched {
 
@@ -15,5 +17,11 @@ void end_live(const Scheduler& scheduler);
 [[nodiscard]] bool is_live(const Scheduler& scheduler);
 /// Refuses the use of something, named `what`, whose run has ended. **Errors**: CheckError.
 void check_live(const Scheduler& scheduler, std::string_view what);
+
+class Scheduler;
+
+/// Texts of the errors of this rank's futures that still exist and that nobody has taken; they
+/// count as taken from now on. **Caller**: when the rank's workers have stopped.
+[[nodiscard]] std::vector<std::string> untaken_errors(const Scheduler& scheduler);
 
 }  // namespace shoal::sched

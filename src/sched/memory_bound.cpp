@@ -105,16 +105,16 @@ void MemoryBoundLimit::end_transfer() {
 }
 
 void MemoryBoundLimit::discard(const Scheduler& scheduler) {
-  HeldTasks gone;
+  HeldTasks dropped;
   {
     const sync::Lock lock(mutex_);
     for (auto one = held_.begin(); one != held_.end();) {
       const auto next = std::next(one);
-      if (one->second.scheduler == &scheduler) gone.insert(held_.extract(one));
+      if (one->second.scheduler == &scheduler) dropped.insert(held_.extract(one));
       one = next;
     }
   }
-  for (const auto& [order, held] : gone) delete held.task;
+  for (const auto& [order, held] : dropped) delete held.task;
 }
 
 MemoryBoundLimit::State MemoryBoundLimit::state(const Scheduler& scheduler) const {

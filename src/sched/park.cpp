@@ -148,12 +148,12 @@ void wait_for(Waitable& what) {
       if (what.is_over()) return task.tell_goes_on();
       worker = current_worker();
     }
-    const bool told_by_scope = task.is_main() && !what.ends_by_itself();
-    if (told_by_scope) worker->fibers.task()->before_parking();
+    const bool notified_by_scope = task.is_main() && !what.ends_by_itself();
+    if (notified_by_scope) worker->fibers.task()->before_parking();
     const bool is_over = park(*worker, what);
     task.tell_goes_on();
     if (is_over) return;
-    if (told_by_scope) scheduler.scope().throw_to_main();
+    if (notified_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
     check_live(scheduler, what.describe());

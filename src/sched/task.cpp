@@ -6,6 +6,27 @@
 
 namespace shoal::sched {
 
+WorkCounts::WorkCounts(int worker_count)
+    : foreign_slot_(worker_count), slots_(new Slot[index(worker_count) + 1]) {}
+
+void WorkCounts::add_ended(Totals& sum) const {
+  for (std::size_t i = 0; i <= index(foreign_slot_); ++i) {
+    sum.finished += slots_[i].finished.load(std::memory_order_acquire);
+  }
+  for (std::size_t i = 0; i <= index(foreign_slot_); ++i) {
+    sum.processed += slots_[i].processed.load(std::memory_order_acquire);
+  }
+}
+
+void WorkCounts::add_begun(Totals& sum) const {
+  for (std::size_t i = 0; i <= index(foreign_slot_); ++i) {
+    sum.queued += slots_[i].queued.load(std::memory_order_acquire);
+  }
+  for (std::size_t i = 0; i <= index(foreign_slot_); ++i) {
+    sum.created += slots_[i].created.load(std::memory_order_acquire);
+  }
+}
+
 void Task::give_locals(Task& task) const {
   for (const TaskLocal* one = local_.get(); one != nullptr; one = one->next_.get()) {
     if (auto given = one->for_submitted(task); given != nullptr) task.add_local(std::move(given));

@@ -2,7 +2,7 @@
 
 #include <shoal/detail/trace/probes.hpp>
 
-#include "env/thread_times.hpp"
+#include "env/start_thread.hpp"
 #include "sched/memory_bound.hpp"
 #include "sched/run_task.hpp"
 

@@ -1,6 +1,6 @@
 #include "sim/faults.hpp"
 
-#include "sim/units.hpp"
+#include "sim/net_model.hpp"
 
 #include <shoal/error.hpp>
 

@@ -2,7 +2,12 @@
 // Cost model of the simulated network.
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace shoal::sim {
 
@@ -42,5 +47,18 @@ struct NetModel {
 /// BANDWIDTH in bytes per second with K, M or G (10G), G in picoseconds per byte as a time (100ps),
 /// EAGER in bytes. Errors: ConfigError that says what is wrong and what is allowed.
 LogGP parse_net_model(const std::string& text);
+
+using Units = std::span<const std::pair<std::string_view, double>>;
+
+/// Units of a time in nanoseconds: ps, ns, us, ms, s.
+Units time_units();
+/// Units of bytes: none, K, M, G.
+Units byte_units();
+
+/// "12.5us" is 12500 with time_units(). Nothing when it is no number of at least 0 with a unit.
+std::optional<double> parse_value(const std::string& text, Units units);
+
+/// "a,b,c" at the separator: never empty.
+std::vector<std::string> split(const std::string& list, char separator);
 
 }  // namespace shoal::sim

@@ -1,17 +1,56 @@
 #include "sim/network.hpp"
 
-#include "sim/memory.hpp"
-#include "sim/sim_link.hpp"
-
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/net/pieces.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/error.hpp>
 
 #include <fmt/format.h>
 
+#include "sim/memory.hpp"
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace shoal::sim {
+
+// One that is being received is never overtaken: its first byte is in the past.
+void Intake::add(const Reception& reception) {
+  if (coming_.empty() || coming_.back().first_ns <= reception.first_ns) {
+    coming_.push_back(reception);
+    if (coming_.size() == 1) plan();
+    return;
+  }
+  const auto after =
+      std::ranges::upper_bound(coming_, reception.first_ns, {}, &Reception::first_ns);
+  const bool is_next = after == coming_.begin();
+  coming_.insert(after, reception);
+  if (is_next) plan();
+}
+
+void Intake::plan() {
+  const Reception& next = coming_.front();
+  const std::uint64_t begin_ns = std::max(next.first_ns, free_ns_);
+  const std::uint64_t time_ns = next.tells_begin ? begin_ns : begin_ns + next.busy_ns;
+  simulator_.at(time_ns, [this, version = ++version_] {
+    if (version == version_) advance();
+  });
+}
+
+void Intake::advance() {
+  const Reception next = coming_.front();
+  if (next.tells_begin) {
+    coming_.front().tells_begin = false;
+    plan();
+    return next.receiver->begun(next, simulator_.agenda_ns() + next.busy_ns);
+  }
+  coming_.pop_front();
+  free_ns_ = simulator_.agenda_ns();
+  if (!coming_.empty()) plan();
+  next.receiver->received(next);
+}
 
 void flip_a_bit(std::span<std::byte> bytes, Faults& faults) {
   const std::uint64_t bit = faults.any() % (8 * bytes.size());
@@ -196,6 +235,221 @@ std::vector<std::string> Network::lost() const {
                                 link->source().value(), link->target().value()));
   }
   return lines;
+}
+
+/// The network as one process sees it.
+class Network::SimTransport final : public net::Transport {
+ public:
+  SimTransport(Network& network, int process) : network_(network), process_(process) {}
+
+  [[nodiscard]] net::Layout layout() const override {
+    net::Layout layout = network_.layout_;
+    layout.process = process_;
+    return layout;
+  }
+  void attach(net::Fabric& fabric) override {
+    network_.fabrics_[static_cast<std::size_t>(process_)] = &fabric;
+  }
+  std::unique_ptr<net::Link> make_link(Rank source, Rank target, net::Lane lane) override {
+    auto link = std::make_unique<SimLink>(SimLink::Identity{source, target, lane},
+                                          network_.link_options_, network_);
+    network_.links_.push_back(link.get());
+    return link;
+  }
+  // Does nothing: arrivals are on the simulator's agenda.
+  bool poll(bool, net::DirectArrivals*) override { return false; }
+  env::Steppable* engine() override { return nullptr; }
+
+  std::uint32_t new_payload_tag() override { return next_tag_++; }
+  void send_payload(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
+                    net::Completion* done) override {
+    const sync::Quiet quiet;
+    Payload& payload = network_.payload({process_, tag});
+    payload.source_bytes = bytes;
+    payload.sent = done;
+    payload.source = source;
+    payload.target = target;
+    network_.on_sent({process_, tag});
+  }
+  void receive_payload(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
+                       net::Completion* done) override {
+    const sync::Quiet quiet;
+    const int from = network_.layout_.process_of(source);
+    Payload& payload = network_.payload({from, tag});
+    payload.target_bytes = bytes;
+    payload.received = done;
+    payload.target = target;
+    network_.on_awaited({from, tag});
+  }
+
+  // The processes of a simulated world are made by one process: there is nothing to exchange.
+  std::vector<std::string> exchange(const std::string& mine) override {
+    return std::vector<std::string>(static_cast<std::size_t>(network_.layout_.process_count()),
+                                    mine);
+  }
+  void finish() override {}
+  void abort(int exit_code) override { std::_Exit(exit_code); }
+
+ private:
+  Network& network_;
+  const int process_;
+  std::uint32_t next_tag_ = 1;
+};
+
+Network::Network(Simulator& simulator, const NetModel& model, Faults& faults,
+                 const net::Layout& layout, const net::LinkOptions& link_options)
+    : simulator_(simulator),
+      model_(model),
+      faults_(faults),
+      layout_(layout),
+      link_options_(link_options) {
+  if (model.ranks_per_node > 1 && model.ranks_per_node % layout.ranks_per_process != 0) {
+    throw ConfigError(fmt::format(
+        "--sim-node-ranks {} is not a multiple of --ranks-per-process {}: a process would lie on "
+        "two nodes",
+        model.ranks_per_node, layout.ranks_per_process));
+  }
+  const int nodes = (layout.world_size - 1) / model.ranks_per_node + 1;
+  for (int i = 0; i < layout.process_count(); ++i) near_.emplace_back(simulator);
+  for (int i = 0; i < std::max(layout.process_count(), nodes); ++i) far_.emplace_back(simulator);
+  fabrics_.resize(static_cast<std::size_t>(layout.process_count()));
+  for (int process = 0; process < layout.process_count(); ++process) {
+    transports_.push_back(std::make_unique<SimTransport>(*this, process));
+  }
+}
+
+Network::~Network() = default;
+
+net::Transport& Network::transport(int process) {
+  return *transports_[static_cast<std::size_t>(process)];
+}
+
+namespace {
+
+// The owner, if it still exists, is not notified.
+void discard(net::Packet* packet) {
+  packet->owner = nullptr;
+  packet->release();
+}
+
+net::Packet* copy_of(net::Packet* packet) {
+  net::Packet* const copy = net::Packet::create(packet->header().size_bytes);
+  copy->header() = packet->header();
+  std::ranges::copy(packet->messages(), copy->body());
+  if (packet->out_of_band != nullptr)
+    copy->out_of_band = std::make_unique<net::PacketPieces>(*packet->out_of_band);
+  return copy;
+}
+
+void corrupt(net::Packet& packet, Faults& faults) {
+  if (packet.pieces() == nullptr || faults.any() % 2 == 0) return flip_a_bit(packet.wire(), faults);
+  packet.out_of_band->pieces = packet.pieces()->copy();  // not the sender's memory
+  const std::span<const std::byte> bytes = packet.pieces()->list.back().bytes;
+  flip_a_bit({const_cast<std::byte*>(bytes.data()), bytes.size()}, faults);
+}
+
+}  // namespace
+
+SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
+    : Link(identity.source, identity.target, identity.lane, options),
+      network_(network),
+      way_(network.route(identity.source, identity.target)),
+      news_ns_(network.route(identity.target, identity.source).travel_ns),
+      inlet_(*this, identity.lane, network.port(identity.target)) {}
+
+SimLink::~SimLink() {
+  for (net::Packet* packet : under_way_) discard(packet);
+}
+
+// Until the interface of the process is free, further messages share the packet.
+void SimLink::announce(bool /*polls_next*/) {
+  const sync::Quiet quiet;
+  network_.simulator().at(way_.from.free_ns, [this] { carry(); });
+}
+
+void SimLink::carry() {
+  net::PacketList packets = take();
+  while (net::Packet* packet = packets.pop_front()) send(packet);
+}
+
+void SimLink::send(net::Packet* packet) {
+  Simulator& simulator = network_.simulator();
+  packet->seal(next_sequence_++);
+  ++network_.traffic_.packets;
+  const std::size_t bytes = packet->wire().size() + packet->piece_bytes();
+  network_.traffic_.bytes += bytes;
+  Network::Passage passage = Network::depart(way_, simulator.now_ns(), bytes);
+  note(passage.left_ns, EventKind::departure, *packet);
+  const Mishap mishap = network_.draw_mishap(source(), target(), false);
+  if (mishap.drop) {
+    discard(packet);
+    return;
+  }
+  network_.disturb(passage, way_, source(), target(), mishap);
+  const std::uint64_t in_order = std::max(passage.first_ns, last_first_ns_ + 1);
+  if (mishap.duplicate) bring(copy_of(packet), in_order + 1, passage.busy_ns);
+  if (mishap.overtaken_ns > 0) {
+    bring(packet, passage.first_ns + mishap.overtaken_ns, passage.busy_ns);
+  } else {
+    last_first_ns_ = in_order;
+    bring(packet, in_order, passage.busy_ns);
+  }
+  if (mishap.corrupt) corrupt(*packet, network_.faults_);
+}
+
+void SimLink::bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns) {
+  under_way_.push_back(packet);
+  Network::receive(way_, network_.simulator(),
+                   {first_ns, busy_ns, this, packet, packet->wire().size()});
+}
+
+void SimLink::received(const Reception& reception) {
+  arrive(static_cast<net::Packet*>(reception.item), reception.number);
+}
+
+void SimLink::arrive(net::Packet* packet, std::size_t bytes) {
+  note(network_.simulator().now_ns(), EventKind::arrival, *packet);
+  inlet_.arrive(packet, bytes);  // still ours if that throws
+  std::erase(under_way_, packet);
+}
+
+void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet) {
+  const TraceEvent event{time_ns,
+                         kind,
+                         static_cast<std::uint32_t>(source().value()),
+                         static_cast<std::uint32_t>(target().value()),
+                         static_cast<std::uint32_t>(lane()),
+                         packet.header().sequence};
+  network_.simulator().trace().add(event);
+  network_.simulator().log().add(event, packet);
+}
+
+SimInlet::~SimInlet() { arrived_.discard(); }
+
+void SimInlet::arrive(net::Packet* packet, std::size_t bytes) {
+  packet->verify(bytes, next_sequence_);
+  ++next_sequence_;
+  if (packet->pieces() != nullptr) {
+    // The sender's memory is read before it may be freed.
+    net::open_pieces(*packet, packet->pieces()->copy());
+    packet->out_of_band->pieces = nullptr;
+  }
+  packet->owner = this;
+  arrived_.push_back(packet);
+  if (!std::exchange(posted_, true)) port_.post(this);
+}
+
+net::PacketList SimInlet::take_arrivals() {
+  posted_ = false;
+  return std::move(arrived_);
+}
+
+// The report takes as long as a packet without messages.
+void SimInlet::consumed(std::size_t bytes) {
+  const sync::Quiet quiet;
+  Network& network = link_.network();
+  Simulator& simulator = network.simulator();
+  simulator.at(simulator.now_ns() + link_.news_ns(), [this, bytes] { link_.consumed(bytes); });
 }
 
 }  // namespace shoal::sim

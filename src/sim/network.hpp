@@ -1,13 +1,14 @@
 #pragma once
 // The simulated network: takes the place of MPI between the processes of a simulated world.
 
+#include <shoal/detail/net/link.hpp>
+#include <shoal/detail/net/transport.hpp>
+
 #include "sim/faults.hpp"
-#include "sim/intake.hpp"
 #include "sim/net_model.hpp"
 #include "sim/simulator.hpp"
 
-#include <shoal/detail/net/transport.hpp>
-
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -16,6 +17,52 @@
 #include <vector>
 
 namespace shoal::sim {
+
+struct Reception;
+
+/// Gets what an interface receives.
+class Receiver {
+ public:
+  /// Called when the interface begins to receive it, if `tells_begin` is set.
+  virtual void begun(const Reception& /*reception*/, std::uint64_t /*end_ns*/) {}
+  /// Called when all of it has been received.
+  virtual void received(const Reception& reception) = 0;
+
+ protected:
+  ~Receiver() = default;
+};
+
+/// A packet or payload that comes to an interface. Copied a lot, so without functions.
+struct Reception {
+  std::uint64_t first_ns = 0;  // arrival of its first byte, if the interface is free then
+  std::uint64_t busy_ns = 0;   // time that it keeps the interface busy
+  Receiver* receiver = nullptr;
+  // Of the receiver.
+  void* item = nullptr;
+  std::uint64_t number = 0;
+  bool tells_begin = false;
+};
+
+/// Receives one packet at a time, in the order in which their first bytes arrive. A packet that
+/// finds the interface busy waits in the network.
+class Intake {
+ public:
+  explicit Intake(Simulator& simulator) : simulator_(simulator) {}
+  Intake(const Intake&) = delete;
+  Intake& operator=(const Intake&) = delete;
+
+  /// Its first byte does not arrive before now.
+  void add(const Reception& reception);
+
+ private:
+  void plan();
+  void advance();
+
+  Simulator& simulator_;
+  std::deque<Reception> coming_;  // by first_ns; the first one may be under way
+  std::uint64_t free_ns_ = 0;     // end of the last one that was received
+  std::uint64_t version_ = 0;     // of the next entry on the agenda; older ones are void
+};
 
 class Memory;
 class SimLink;
@@ -137,5 +184,67 @@ class Network final : private Receiver {
 
 /// Damages bytes, at least one.
 void flip_a_bit(std::span<std::byte> bytes, Faults& faults);
+
+/// The receiving end: hands arrived packets to the target's progress.
+class SimInlet final : public net::PortItem, public net::PacketOwner {
+ public:
+  SimInlet(SimLink& link, net::Lane lane, net::Port& port)
+      : PortItem(lane == net::Lane::urgent), link_(link), port_(port) {}
+  ~SimInlet();
+
+  /// The next packet of the lane has arrived, as so many bytes. Errors: TransportError when it is
+  /// not that one, or is damaged.
+  void arrive(net::Packet* packet, std::size_t bytes);
+  [[nodiscard]] std::uint64_t next_sequence() const { return next_sequence_; }
+  [[nodiscard]] bool empty() const { return arrived_.empty(); }
+  net::PacketList take_arrivals() override;
+  void consumed(std::size_t bytes) override;
+
+ private:
+  SimLink& link_;
+  net::Port& port_;
+  net::PacketList arrived_;
+  bool posted_ = false;
+  std::uint64_t next_sequence_ = 0;
+};
+
+/// The sending end, and the packets under way.
+class SimLink final : public net::Link, private Receiver {
+ public:
+  struct Identity {
+    Rank source{0};
+    Rank target{0};
+    net::Lane lane{};
+  };
+
+  SimLink(const Identity& identity, const net::LinkOptions& options, Network& network);
+  ~SimLink() override;
+
+  [[nodiscard]] Network& network() { return network_; }
+  /// How long news takes to come back from the receiver.
+  [[nodiscard]] std::uint64_t news_ns() const { return news_ns_; }
+  /// Packets that left and have not arrived.
+  [[nodiscard]] std::uint64_t missing() const { return next_sequence_ - inlet_.next_sequence(); }
+  [[nodiscard]] bool all_delivered() const { return missing() == 0 && inlet_.empty(); }
+
+ protected:
+  void announce(bool polls_next) override;
+
+ private:
+  void carry();
+  void send(net::Packet* packet);
+  void bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns);
+  void received(const Reception& reception) override;
+  void arrive(net::Packet* packet, std::size_t bytes);
+  void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
+
+  Network& network_;
+  const Network::Route way_;
+  const std::uint64_t news_ns_;
+  SimInlet inlet_;
+  std::vector<net::Packet*> under_way_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t last_first_ns_ = 0;  // arrival of the first byte of the last packet in order
+};
 
 }  // namespace shoal::sim

@@ -1,4 +1,4 @@
-#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sched/function_task.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/trace/probes.hpp>

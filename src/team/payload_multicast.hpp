@@ -3,8 +3,8 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/detail/team/cast_steps.hpp>
 #include <shoal/detail/team/handler.hpp>
+#include <shoal/detail/team/multicast.hpp>
 #include <shoal/recipients.hpp>
 
 #include <compare>
@@ -17,8 +17,6 @@
 #include <vector>
 
 namespace shoal::messaging {
-
-struct Message;
 
 /// Key of a multicast of a payload among those of a team.
 struct CastKey {

@@ -1,6 +1,6 @@
 #include "team/receiver.hpp"
 
-#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/error.hpp>

@@ -1,19 +1,26 @@
-#include <shoal/world.hpp>
-
+#include <shoal/deadline.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/team/core.hpp>
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/key.hpp>
+#include <shoal/machine.hpp>
+#include <shoal/world.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
+#include "sched/inspector.hpp"
 #include "team/control_message.hpp"
+#include "team/message_report.hpp"
 #include "team/messenger.hpp"
 #include "team/rank_map_table.hpp"
 #include "team/unexpected_messages.hpp"
@@ -354,5 +361,74 @@ void Team::cancel(const std::string& reason) {
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
   sched::submit(scheduler(), std::move(task), options);
 }
+
+Statistics World::statistics() const {
+  const messaging::Messenger& messenger = scope().messenger();
+  const messaging::MessageStatistics messages = messaging::statistics_of(messenger);
+  return {scope().scheduler().inspector().tasks_run(), messages.messages_sent,
+          messages.messages_received, messages.bytes_sent};
+}
+
+void World::end_run() {
+  Team::end_run();
+  parts_.args = {};
+}
+
+Team* World::find(const TeamHandle& handle) { return find_member(handle); }
+
+int Machine::part_of(Rank rank, MachineLevel level) const {
+  if (places_.empty()) return 0;
+  const Place& place = places_.at(static_cast<std::size_t>(rank.value()));
+  switch (level) {
+    case MachineLevel::node:
+      return place.node;
+    case MachineLevel::socket:
+      return place.socket;
+    case MachineLevel::numa:
+      break;
+  }
+  return place.numa;
+}
+
+/// Belongs to its Deadline, and to the timer until that has expired.
+class Deadline::Alarm final : public sched::Timer {
+ public:
+  Alarm(Team& team, std::string reason)
+      : scheduler_(core_of(team).scheduler()), team_(&team), reason_(std::move(reason)) {}
+
+  static void set(const std::shared_ptr<Alarm>& alarm, std::uint64_t duration_ns) {
+    alarm->set_ = alarm;
+    sched::Scheduler& scheduler = alarm->scheduler_;
+    scheduler.add_timer(*alarm, sched::Timers::due_ns(scheduler.env().now_ns(), duration_ns));
+  }
+  void unset() {
+    if (scheduler_.remove_timer(*this)) {
+      set_.reset();
+    } else {  // it expires, or has
+      const sync::Lock lock(mutex_);
+      team_ = nullptr;
+    }
+  }
+
+ private:
+  void expire() override {
+    const std::shared_ptr<Alarm> alive = std::move(set_);
+    const sync::Lock lock(mutex_);  // the team ends after unset()
+    if (team_ != nullptr) team_->cancel(reason_);
+  }
+
+  sched::Scheduler& scheduler_;
+  sync::Mutex mutex_;
+  Team* team_ SHOAL_GUARDED_BY(mutex_);
+  const std::string reason_;
+  std::shared_ptr<Alarm> set_;  // this, while the timer is set
+};
+
+Deadline::Deadline(Team& team, std::uint64_t duration_ns, std::string reason, int /*of_ns*/)
+    : alarm_(std::make_shared<Alarm>(team, std::move(reason))) {
+  Alarm::set(alarm_, duration_ns);
+}
+
+Deadline::~Deadline() { alarm_->unset(); }
 
 }  // namespace shoal

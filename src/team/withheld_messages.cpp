@@ -69,7 +69,7 @@ void WithheldLink::append_to(net::Link& link) {
   const std::span<const std::byte> bytes(place(), run_.size_bytes);
   if (packet_->pieces() != nullptr) {
     link.append_pieces(header, bytes.first(bytes.size() - sizeof(std::uintptr_t)),
-                       std::move(packet_->apart->pieces), prefix, false);
+                       std::move(packet_->out_of_band->pieces), prefix, false);
     return;
   }
   const std::size_t size_bytes = packet_->messages().size();

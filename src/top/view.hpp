@@ -1,7 +1,7 @@
 #pragma once
 // Text and JSON of what is known about running ranks.
 
-#include "top/collector.hpp"
+#include "top/page.hpp"
 
 #include <cstddef>
 #include <string>

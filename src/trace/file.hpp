@@ -184,4 +184,11 @@ bool FileReader::some_records(std::uint64_t first, std::size_t count, std::vecto
   return read_at(payload_offset_ + first * sizeof(Record), all.data(), all.size() * sizeof(Record));
 }
 
+/// The reason why no trace can be written to `path`, or "". Only a new file, a regular file, or a
+/// symbolic link to one of these can be replaced by a trace.
+[[nodiscard]] std::string problem_of_output(const std::string& path);
+
+/// Removes the regular file at `path`, or behind the symbolic links there; nothing else.
+void remove_output(const std::string& path) noexcept;
+
 }  // namespace shoal::trace

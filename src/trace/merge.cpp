@@ -2,9 +2,8 @@
 
 #include <shoal/error.hpp>
 
-#include "trace/cursor.hpp"
+#include "trace/file.hpp"
 #include "trace/json_text.hpp"
-#include "trace/output_path.hpp"
 #include "trace/part.hpp"
 #include "trace/recorder.hpp"
 

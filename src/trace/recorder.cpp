@@ -5,8 +5,7 @@
 
 #include "base/per_thread.hpp"
 #include "env/host.hpp"
-#include "trace/names.hpp"
-#include "trace/output_path.hpp"
+#include "trace/file.hpp"
 #include "trace/session.hpp"
 #include "trace/stream.hpp"
 

@@ -1,12 +1,15 @@
 #pragma once
 // One recording: its file, its streams, its names, and the thread that writes.
 
+#include <shoal/detail/trace/event.hpp>
+
 #include "env/alarm.hpp"
 #include "trace/recorder.hpp"
 #include "trace/stream.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <map>
@@ -14,15 +17,35 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shoal::trace {
+
+/// Any thread; under a lock. Numbers outlast recordings: a thread that looked a name up for one
+/// recording may use it in the next one.
+class Names {
+ public:
+  /// 0 when there are kMaxNames already.
+  NameId intern(std::string_view text);
+  /// Text of a number that intern() gave; "" for others. It lasts as long as this.
+  [[nodiscard]] std::string_view view(NameId id) const;
+  [[nodiscard]] std::string text(NameId id) const;
+
+  /// Names of the process.
+  static Names& of_process();
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, NameId, std::less<>> ids_;          // under mutex_
+  std::deque<std::string_view> texts_{std::string_view()};  // by number, keys of ids_; under mutex_
+};
 
 /// Shared by a Recorder and by threads that look for a track or a name.
 ///
 /// Locks, in this order: `file_mutex_` (file, streams' writing side), `mutex_` (lists below). The
 /// thread that records takes them only for its first event.
-class Session final : public StreamWriter {
+class Session {
  public:
   Session(Options options, std::uint32_t number);
   ~Session();
@@ -41,7 +64,8 @@ class Session final : public StreamWriter {
   void add_barrier(std::uint64_t local_ticks);
   void add_identity(const Identity& more);
   [[nodiscard]] Drops drops() const;
-  void write_from_recording_thread(Stream& stream) noexcept override;
+  /// Virtual time: called by a thread that found its buffer full.
+  void write_from_recording_thread(Stream& stream) noexcept;
   /// Stops the thread, writes the rest, closes. Throws the first error so far.
   void finish();
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/session.hpp"
+
 namespace shoal::trace {
 
 namespace {

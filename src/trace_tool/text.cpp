@@ -1,7 +1,5 @@
 #include "trace_tool/text.hpp"
 
-#include "trace_tool/verdict.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

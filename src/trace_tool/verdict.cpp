@@ -1,4 +1,4 @@
-#include "trace_tool/verdict.hpp"
+#include "trace_tool/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "net/mpi/mpi_rest.hpp"
-#include "net/mpi/mpi_yields.hpp"
+#include "net/mpi/mpi_session.hpp"
 
 namespace shoal::net::test {
 namespace net_rest_test {

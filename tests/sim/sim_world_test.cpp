@@ -2,7 +2,7 @@
 // time things take is what the model says.
 
 #include "runtime/simulated_world.hpp"
-#include "sim/order.hpp"
+#include "sim/simulator.hpp"
 
 #include "support/random_collectives.hpp"
 #include "support/random_dag.hpp"

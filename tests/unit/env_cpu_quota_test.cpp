@@ -1,6 +1,5 @@
 // CPU quotas of containers, from files that the test makes up.
 
-#include "env/cpu_quota.hpp"
 #include "env/topology.hpp"
 
 #include <gtest/gtest.h>

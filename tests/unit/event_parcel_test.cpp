@@ -1,9 +1,8 @@
 // The message that carries an event, between processes; and the lines of reports.
 
 #include "base/edit_distance.hpp"
+#include "event/matcher.hpp"
 #include "event/order.hpp"
-#include "event/parcel.hpp"
-#include "event/report.hpp"
 
 #include <shoal/error.hpp>
 #include <shoal/event.hpp>

@@ -1,6 +1,5 @@
 // The allocator of global heaps, against a naive record of what is allocated.
 
-#include "memory/allocator.hpp"
 #include "memory/heap.hpp"
 
 #include <shoal/error.hpp>

@@ -1,5 +1,5 @@
 
-#include "net/settings.hpp"
+#include "net/mpi/mpi_session.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <shoal/memory.hpp>
 #include <shoal/shoal.hpp>
 
-#include "runtime/kept_runs.hpp"
+#include "runtime/end_report.hpp"
 #include "support/failed_runs.hpp"
 #include "support/refusal.hpp"
 #include "support/run_world.hpp"
@@ -377,7 +377,7 @@ TEST(AfterRun, AWorld_RefusesCalls) {
 }
 
 TEST(AfterRun, OfAProgramThatKeepsNothing_NothingIsKept) {
-  const std::size_t before = shoal::runtime::kept_run_count();
+  const std::size_t before = shoal::runtime::retained_run_count();
   const auto program = [](World& world) {
     TaskGraph<int> graph(world, "g");
     const Events events(world);
@@ -390,7 +390,7 @@ TEST(AfterRun, OfAProgramThatKeepsNothing_NothingIsKept) {
   };
   EXPECT_EQ(run_world(2, 1, program), 0);
   EXPECT_EQ(run_with({"--sim", "--ranks", "2"}, program), 0);
-  EXPECT_EQ(shoal::runtime::kept_run_count(), before);
+  EXPECT_EQ(shoal::runtime::retained_run_count(), before);
 }
 
 }  // namespace runtime_early_end_test

@@ -5,7 +5,7 @@
 
 #include "sched/inspector.hpp"
 #include "sched/memory_bound.hpp"
-#include "sched/ready_queue.hpp"
+#include "sched/task_queues.hpp"
 #include "support/scheduler_run.hpp"
 #include "support/turn_env.hpp"
 

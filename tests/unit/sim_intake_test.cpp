@@ -1,6 +1,6 @@
 // The receiving side of a simulated interface: order and times, by hand.
 
-#include "sim/intake.hpp"
+#include "sim/network.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>

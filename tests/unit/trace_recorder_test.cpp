@@ -9,7 +9,7 @@
 #include "trace/clocks.hpp"
 #include "trace/merge.hpp"
 #include "trace/recorder.hpp"
-#include "trace/slot_ring.hpp"
+#include "trace/stream.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

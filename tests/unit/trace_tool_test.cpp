@@ -9,7 +9,6 @@
 #include "trace_tool/convert.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
-#include "trace_tool/verdict.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 // Tasks that run when the events that they depend on have come: the EDAT model.
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/detail/event/matching_rule.hpp>
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/team/core.hpp>
@@ -86,11 +85,11 @@ class FunctionBody final : public TaskBody {
 
 /// Type that a value of many bytes is encoded as: a view does not change its elements.
 template <class T>
-struct KeptAs {
+struct StoredAs {
   using type = T;
 };
 template <class T, std::size_t Extent>
-struct KeptAs<std::span<T, Extent>> {
+struct StoredAs<std::span<T, Extent>> {
   using type = std::span<const T, Extent>;
 };
 
@@ -98,13 +97,13 @@ struct KeptAs<std::span<T, Extent>> {
 /// copied.
 template <class T, class Arg>
 void keep_value(Content& content, Arg&& value) {
-  using Kept = typename KeptAs<T>::type;
+  using Stored = typename StoredAs<T>::type;
   const auto keep = [&](const T& sent) {
     const std::size_t size_bytes = encoded_size<T>(sent);
     if constexpr (!wire::is_view_v<T> ||
-                  std::is_constructible_v<Kept, const messaging::Storage<Kept>&>) {
+                  std::is_constructible_v<Stored, const messaging::Storage<Stored>&>) {
       if (size_bytes >= net::kPieceBytes) {
-        content.pieces = messaging::make_pieces(TypeList<Kept>{}, std::forward<Arg>(value));
+        content.pieces = messaging::make_pieces(TypeList<Stored>{}, std::forward<Arg>(value));
         return;
       }
     }
@@ -232,7 +231,7 @@ class Events {
   /// **Errors**, also of the next two: CheckError in simulated worlds and as fire(); Error for what
   /// cannot be watched (a descriptor that is not open, a signal that the program handles).
   std::uint64_t fire_when_readable(int descriptor, EventPeer target, std::string_view name);
-  /// Fires an event when this process gets the signal, whose default action does not happen then.
+  /// Fires an event when this process gets the signal, in place of the signal's default action.
   std::uint64_t fire_on_signal(int signal, EventPeer target, std::string_view name);
   /// Fires an event when the process's resident memory exceeds `size_bytes`.
   std::uint64_t fire_when_memory_above(std::size_t size_bytes, EventPeer target,

@@ -10,9 +10,8 @@
 #include "net/mpi/mpi_inbox.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_outbox.hpp"
-#include "net/mpi/mpi_payload_calls.hpp"
+#include "net/mpi/mpi_payload.hpp"
 #include "net/mpi/mpi_session.hpp"
-#include "net/mpi/mpi_submission.hpp"
 #include "net/mpi/mpi_transfers.hpp"
 #include "net/mpi/mpi_window.hpp"
 #include "net/mpi_transport.hpp"
@@ -26,7 +25,7 @@ namespace shoal::net {
 /// lowers polling_, and then looks into the queue again. All are seq_cst, so at least one of the
 /// two sees the other; a thread that finds the lock taken has pushed before its owner's look. A
 /// submitter that sees no poller has the poll made, by itself or by the thread that waker_ wakes.
-class MpiEngine final : public MpiSubmissions {
+class MpiEngine {
  public:
   MpiEngine(MpiSession& session, MpiNodeMemory& node, MpiWindow& window, const MpiOptions& options);
   ~MpiEngine();
@@ -66,11 +65,18 @@ class MpiEngine final : public MpiSubmissions {
   /// Ends the engine, see Transport::finish(). Collective.
   void finish();
 
-  void submit(MpiSubmission& submission) override;
-  void submit_quietly(MpiSubmission& submission) override;
-  void report_soon() override;
-  void nudge() override;
-  void withdraw(MpiLink& link) override;
+  // Work of other threads. **Caller**: any thread. **Blocks**: never.
+
+  /// Submits work, and makes sure that a thread will start it. Throws nothing.
+  void submit(MpiSubmission& submission);
+  /// Submits work that can wait for the next poll, see submit().
+  void submit_quietly(MpiSubmission& submission);
+  /// Makes the next round tell a sender how much was consumed.
+  void report_soon();
+  /// Makes sure that a thread polls soon.
+  void nudge();
+  /// Removes a link that ends. **Precondition**: no thread appends to it.
+  void withdraw(MpiLink& link);
 
  private:
   enum class Extent { everything, sends };

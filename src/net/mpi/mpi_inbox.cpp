@@ -7,10 +7,87 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "net/mpi/mpi_check.hpp"
+#include "net/mpi/mpi_engine.hpp"
 
 namespace shoal::net {
+
+MpiInlet::MpiInlet(const Identity& identity, std::size_t report_bytes, Port& port, MpiInbox& inbox,
+                   MpiEngine& engine)
+    : PortItem(identity.lane == Lane::urgent),
+      identity_(identity),
+      report_bytes_(report_bytes),
+      port_(port),
+      engine_(engine),
+      report_(*this, inbox) {}
+
+// Packets that were never taken need no acknowledgement any more. MPI may still write into
+// incomplete ones, so they are not freed.
+MpiInlet::~MpiInlet() {
+  const sync::Lock lock(mutex_);
+  for (const Held& held : held_) {
+    if (held.complete) arrived_.push_back(held.packet);
+  }
+  arrived_.discard();
+}
+
+void MpiInlet::Report::start() { inbox_.report_later(inlet_); }
+
+void MpiInlet::add(Packet* packet, DirectArrivals* direct) {
+  if (held_.empty()) {
+    hand_over(packet, direct);
+  } else {
+    held_.push_back({packet, true});
+  }
+}
+
+void MpiInlet::complete(Packet* packet) {
+  for (Held& held : held_) {
+    if (held.packet == packet) held.complete = true;
+  }
+  while (!held_.empty() && held_.front().complete) {
+    hand_over(held_.front().packet, nullptr);
+    held_.pop_front();
+  }
+}
+
+// Packets in the port are older. If this is the port of the caller, only the caller takes packets
+// from there. relaxed: both writers of posted_, the caller and the engine, are this thread.
+void MpiInlet::hand_over(Packet* packet, DirectArrivals* direct) {
+  if (identity_.lane == Lane::normal) {
+    packet->owner = this;
+    packet->accounted_bytes = packet->window_bytes();
+  }
+  if (direct != nullptr && direct->port == &port_ && !posted_.load(std::memory_order_relaxed)) {
+    direct->packets.push_back(packet);
+    return;
+  }
+  bool post = false;
+  {
+    const sync::Lock lock(mutex_);
+    arrived_.push_back(packet);
+    post = !posted_.exchange(true, std::memory_order_relaxed);
+  }
+  if (post) port_.post(this);
+}
+
+PacketList MpiInlet::take_arrivals() {
+  const sync::Lock lock(mutex_);
+  posted_.store(false, std::memory_order_relaxed);
+  return std::move(arrived_);
+}
+
+void MpiInlet::consumed(std::size_t bytes) {
+  if (bytes == 0) return;
+  // acq_rel: see take_unreported().
+  const std::size_t before = unreported_bytes_.fetch_add(bytes, std::memory_order_acq_rel);
+  if (before == 0) engine_.submit_quietly(report_);
+  if (before >= report_bytes_ || before + bytes < report_bytes_) return;
+  engine_.report_soon();
+  engine_.nudge();
+}
 
 namespace {
 
@@ -51,7 +128,7 @@ class MpiInbox::PiecesReceive {
         packet_(Packet::create(what.size_bytes)),
         sequence_(inlet.take_sequence()),
         body_bytes_(what.body_bytes) {
-    packet_->apart = std::make_unique<PacketPieces>(PacketPieces{{}, 0, what.slot});
+    packet_->out_of_band = std::make_unique<PacketPieces>(PacketPieces{{}, 0, what.slot});
     pieces_->checked = what.checked;
     pieces_->checksum = what.checksum;
     pieces_->body = make_bytes(body_bytes_);
@@ -124,7 +201,7 @@ MpiInbox::MpiInbox(const MpiSession& session, const LinkOptions& options, const 
       transfers_(parts.transfers),
       node_(parts.node),
       outbox_(parts.outbox),
-      submissions_(parts.submissions),
+      engine_(parts.engine),
       inlets_(static_cast<std::size_t>(layout_.ranks_per_process) *
               static_cast<std::size_t>(layout_.world_size) * kLaneCount),
       next_own_sequence_(static_cast<std::size_t>(layout_.process_count())),
@@ -377,10 +454,14 @@ MpiInlet* MpiInbox::inlet(int process, std::int32_t source, std::int32_t target,
   if (made == nullptr) {
     const MpiInlet::Identity identity{from, to, static_cast<Lane>(lane), process};
     const std::size_t report_bytes = std::max<std::size_t>(1, options_.window_bytes / 4);
-    made =
-        std::make_unique<MpiInlet>(identity, report_bytes, fabric_->port(to), *this, submissions_);
+    made = std::make_unique<MpiInlet>(identity, report_bytes, fabric_->port(to), *this, engine_);
   }
   return made.get();
+}
+
+void MpiInbox::report_later(MpiInlet& inlet) {
+  unreported_.push_back(&inlet);
+  if (inlet.wants_report()) engine_.report_soon();  // who said so may have come too early
 }
 
 bool MpiInbox::report(bool all) {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "env/exit_deadline.hpp"
+#include "env/alarm.hpp"
 #include "env/host.hpp"
 #include "net/mpi/mpi_check.hpp"
 

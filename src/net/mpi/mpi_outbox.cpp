@@ -8,7 +8,32 @@
 #include <algorithm>
 #include <cstring>
 
+#include "net/mpi/mpi_engine.hpp"
+
 namespace shoal::net {
+
+MpiLink::MpiLink(Rank source, Rank target, Lane lane, const LinkOptions& options,
+                 const Context& context)
+    : Link(source, target, lane, options),
+      index_(context.outbox.index_of(source, target, lane)),
+      peer_(context.outbox.process_of(target)),
+      engine_(context.engine),
+      announcement_(*this, context.outbox) {}
+
+MpiLink::~MpiLink() {
+  engine_.withdraw(*this);
+  backlog_.discard();
+}
+
+void MpiLink::announce(bool polls_next) {
+  if (polls_next) {
+    engine_.submit_quietly(announcement_);
+  } else {
+    engine_.submit(announcement_);
+  }
+}
+
+void MpiLink::Announcement::start() { outbox_.announced(link_); }
 
 namespace {
 constexpr auto kNoLink = static_cast<std::size_t>(-1);
@@ -182,29 +207,34 @@ void MpiOutbox::send(MpiLink& link, Packet* packet) {
 void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t credit_bytes) {
   const PacketHeader& header = packet->header();
   const int process = link.peer();
-  const std::shared_ptr<Pieces> pieces = std::move(packet->apart->pieces);
+  const std::shared_ptr<Pieces> pieces = std::move(packet->out_of_band->pieces);
   packet->seal(header.sequence);
   std::vector<std::uint64_t> sizes;
   std::size_t body_bytes = packet->wire().size();
   for (const Piece& piece : pieces->list) {
     sizes.push_back(piece.bytes.size() | (piece.is_block ? kBlockBit : 0));
-    if (!piece.is_apart()) body_bytes = body_place(body_bytes, piece) + piece.bytes.size();
+    if (!piece.is_separate()) body_bytes = body_place(body_bytes, piece) + piece.bytes.size();
   }
   Bytes body = make_bytes(body_bytes);
   const std::span<const std::byte> wire = packet->wire();
   std::memcpy(body.get(), wire.data(), wire.size());
   std::size_t at = wire.size();
   for (const Piece& piece : pieces->list) {
-    if (piece.is_apart()) continue;
+    if (piece.is_separate()) continue;
     const std::size_t place = body_place(at, piece);
     std::memset(body.get() + at, 0, place - at);
     std::memcpy(body.get() + place, piece.bytes.data(), piece.bytes.size());
     at = place + piece.bytes.size();
   }
-  const MpiPieces announcement{
-      header.source,     header.target,       header.lane,
-      header.size_bytes, packet->apart->slot, body_bytes,
-      pieces->checksum,  pieces->checked,     static_cast<std::uint32_t>(sizes.size())};
+  const MpiPieces announcement{header.source,
+                               header.target,
+                               header.lane,
+                               header.size_bytes,
+                               packet->out_of_band->slot,
+                               body_bytes,
+                               pieces->checksum,
+                               pieces->checked,
+                               static_cast<std::uint32_t>(sizes.size())};
   const std::size_t table_bytes = align_up(sizeof announcement + sizes.size() * sizeof sizes[0]);
   std::vector<std::byte> message(table_bytes);
   std::memcpy(message.data(), &announcement, sizeof announcement);
@@ -222,7 +252,7 @@ void MpiOutbox::send_pieces(PacketHolder packet, MpiLink& link, std::size_t cred
     transfer({all->body.get(), body_bytes});
   }
   for (const Piece& piece : pieces->list) {
-    if (piece.is_apart()) transfer(piece.bytes);
+    if (piece.is_separate()) transfer(piece.bytes);
   }
 }
 

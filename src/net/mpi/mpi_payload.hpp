@@ -2,6 +2,7 @@
 // A payload: bytes of the program that travel without a copy.
 
 #include <shoal/detail/net/port.hpp>
+#include <shoal/detail/net/transport.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -10,11 +11,13 @@
 #include <span>
 #include <utility>
 
-#include "net/mpi/mpi_submission.hpp"
+#include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_transfers.hpp"
 #include "net/mpi/mpi_window.hpp"
 
 namespace shoal::net {
+
+class MpiEngine;
 
 /// State shared by the payloads of a process.
 struct MpiPayloads {
@@ -49,69 +52,40 @@ class MpiPayload : public MpiSubmission, public MpiTransfer {
   // NOLINTEND(readability-identifier-naming)
 };
 
-class MpiPayloadSend final : public MpiPayload {
+/// Transfers of Transport and RemoteMemory, see there. They do not call MPI. **Caller**: any
+/// thread.
+class MpiPayloadCalls {
  public:
-  MpiPayloadSend(std::span<const std::byte> bytes, const Route& route, MpiPayloads& all)
-      : MpiPayload(route, all), bytes_(bytes) {}
-  void start() override {
-    // Synchronous: the counts of completion require that the release of a large message does not
-    // end before its header was handled (PacketReader::unprocessed()). Nor does MPI then buffer
-    // payloads that were not requested.
-    all_.transfers.send(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag,
-                        MpiTransfers::SendMode::synchronous);
+  MpiPayloadCalls(const MpiSession& session, MpiTransfers& transfers, MpiWindow& window,
+                  MpiEngine& engine)
+      : session_(session), window_(window), engine_(engine), payloads_{transfers} {}
+  MpiPayloadCalls(const MpiPayloadCalls&) = delete;
+  MpiPayloadCalls& operator=(const MpiPayloadCalls&) = delete;
+
+  /// Sets the fabric, before the first call.
+  void attach(Fabric& fabric);
+  void send(Rank source, Rank target, std::uint32_t tag, std::span<const std::byte> bytes,
+            Completion* done);
+  void receive(Rank source, Rank target, std::uint32_t tag, std::span<std::byte> bytes,
+               Completion* done);
+  void expose(std::shared_ptr<env::SharedMemory> memory, Rank owner, Completion* done);
+  void get(Rank reader, Rank owner, std::uint64_t address, std::span<std::byte> to,
+           Completion* done);
+  /// How many different tags payloads have.
+  [[nodiscard]] std::uint32_t tag_count() const;
+  [[nodiscard]] std::size_t under_way() const {
+    return payloads_.under_way.load(std::memory_order_relaxed);
   }
 
  private:
-  const std::span<const std::byte> bytes_;
-};
+  [[nodiscard]] MpiPayload::Route route(Rank peer, std::uint32_t tag, Completion* event,
+                                        Rank local) const;
 
-class MpiPayloadReceive final : public MpiPayload {
- public:
-  MpiPayloadReceive(std::span<std::byte> bytes, const Route& route, MpiPayloads& all)
-      : MpiPayload(route, all), bytes_(bytes) {}
-  void start() override {
-    all_.transfers.receive(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, route_.tag);
-  }
-
- private:
-  const std::span<std::byte> bytes_;
-};
-
-/// Bytes that are read from the memory of another process.
-class MpiWindowGet final : public MpiPayload {
- public:
-  MpiWindowGet(std::span<std::byte> bytes, std::uint64_t address, const MpiWindow& window,
-               const Route& route, MpiPayloads& all)
-      : MpiPayload(route, all), bytes_(bytes), address_(address), window_(window) {}
-  void start() override {
-    all_.transfers.get(std::unique_ptr<MpiTransfer>(this), bytes_, route_.peer, address_,
-                       window_.handle());
-  }
-
- private:
-  const std::span<std::byte> bytes_;
-  const std::uint64_t address_;
-  const MpiWindow& window_;
-};
-
-/// Memory that other processes may read.
-class MpiExposure final : public MpiSubmission {
- public:
-  MpiExposure(std::shared_ptr<env::SharedMemory> memory, MpiWindow& window, Port& port,
-              Completion* event)
-      : memory_(std::move(memory)), window_(window), port_(port), event_(event) {}
-  void start() override {
-    const std::unique_ptr<MpiExposure> self(this);
-    window_.attach(std::move(memory_));
-    port_.post(event_);
-  }
-  void drop() override { delete this; }
-
- private:
-  std::shared_ptr<env::SharedMemory> memory_;
+  const MpiSession& session_;
   MpiWindow& window_;
-  Port& port_;
-  Completion* const event_;
+  MpiEngine& engine_;
+  MpiPayloads payloads_;  // touches the transfers under the engine's lock only
+  Fabric* fabric_ = nullptr;
 };
 
 }  // namespace shoal::net

@@ -12,7 +12,6 @@
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi/mpi_rest.hpp"
-#include "net/settings.hpp"
 
 namespace shoal::net {
 
@@ -257,6 +256,15 @@ void MpiSession::abort(int exit_code) const {
     static_cast<void>(mpi_.abort(mpi_.comm_world, exit_code));
   }
   std::_Exit(exit_code);
+}
+
+// Open MPI reads its parameter once, in MPI_Init(), which programs may call.
+MpiYields::MpiYields(Switch* set) {
+  if (set == nullptr) return;
+  const bool were_on = set(0) != 0;
+  if (!were_on) return;
+  set_ = set;
+  static_cast<void>(set(1));
 }
 
 }  // namespace shoal::net

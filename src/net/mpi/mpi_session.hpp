@@ -1,13 +1,47 @@
 #pragma once
 // MPI's own start and end, and the communicator between the two.
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "net/mpi/mpi_check.hpp"
-#include "net/mpi/mpi_yields.hpp"
 #include "net/mpi_transport.hpp"
 
 namespace shoal::net {
+
+/// Where processes share processors, Open MPI yields in each call that finds nothing to do
+/// (mpi_yield_when_idle). Beside a program that computes that takes a turn of the scheduler, and
+/// one poll of shoal makes several calls. shoal rests between its polls by itself (MpiRest).
+class MpiYields {
+ public:
+  /// Switches the yields on or off, and returns how they were.
+  using Switch = int(int on);
+
+  /// Makes an object for an MPI without yields that can be switched.
+  MpiYields() = default;
+  /// `set`: of an MPI that is initialized; nullptr: it has none.
+  explicit MpiYields(Switch* set);
+
+  /// While it lives, they are off for all threads of the process. Free where they are off anyway.
+  class Off {
+   public:
+    explicit Off(const MpiYields& yields) : set_(yields.set_) {
+      if (set_ != nullptr) static_cast<void>(set_(0));
+    }
+    ~Off() {
+      if (set_ != nullptr) static_cast<void>(set_(1));
+    }
+    Off(const Off&) = delete;
+    Off& operator=(const Off&) = delete;
+
+   private:
+    Switch* const set_;
+  };
+
+ private:
+  Switch* set_ = nullptr;  // nullptr: there are none, or they are off
+};
 
 /// How the threads of this process use MPI.
 struct ThreadUse {
@@ -85,5 +119,12 @@ class MpiSession {
   std::vector<std::string> notes_;
   int tag_max_ = 0;
 };
+
+/// Encodes the settings of one process. Names and values have no tab and no line break.
+std::string encode_settings(const std::string& host, const std::vector<Setting>& settings);
+
+/// Error text for the first setting with different values: each value with its hosts and
+/// processes. Empty if all agree. `all` holds encode_settings() of each process.
+std::string find_disagreement(const std::vector<std::string>& all);
 
 }  // namespace shoal::net

@@ -2,6 +2,7 @@
 // All operations under way in MPI, except the preposted receives of the inbox.
 
 #include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/mpsc_queue.hpp>
 
 #include <array>
 #include <cstddef>
@@ -13,6 +14,19 @@
 #include "net/mpi/mpi_check.hpp"
 
 namespace shoal::net {
+
+/// Work for the next holder of the engine. In at most one queue at a time.
+class MpiSubmission : public sync::MpscNode {
+ public:
+  /// Starts the work, under the engine's lock; it is not in the queue any more and may be submitted
+  /// again. Throws TransportError.
+  virtual void start() = 0;
+  /// Called when the engine ends without having started the work.
+  virtual void drop() {}
+
+ protected:
+  ~MpiSubmission() = default;
+};
 
 /// One packet or payload on its way, in one or more parts.
 class MpiTransfer : public sync::Pooled {

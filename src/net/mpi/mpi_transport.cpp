@@ -1,15 +1,18 @@
-
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/base/function.hpp>
+#include <shoal/detail/env/env.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <utility>
 
 #include "net/mpi/mpi_check.hpp"
-#include "net/mpi/mpi_clocks.hpp"
 #include "net/mpi/mpi_engine.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi/mpi_node_memory.hpp"
 #include "net/mpi/mpi_plugin.hpp"
-#include "net/mpi/mpi_progress.hpp"
+#include "net/mpi/mpi_rest.hpp"
 #include "net/mpi/mpi_session.hpp"
 #include "net/mpi/mpi_window.hpp"
 #include "net/mpi_transport.hpp"
@@ -17,6 +20,166 @@
 namespace shoal::net {
 
 namespace {
+
+/// Drives the engine on a thread of its own.
+class MpiProgress final : public env::Steppable {
+ public:
+  MpiProgress(MpiEngine& engine, env::Env& env)
+      : engine_(engine), parker_(env.make_parker()), rest_(env) {}
+
+  env::StepResult step() override;
+  void run() override;
+  [[nodiscard]] std::string name() const override { return "shoal mpi"; }
+  [[nodiscard]] std::string purpose() const override { return "the progress of MPI"; }
+
+  /// Makes the thread stop soon. **Caller**: any thread.
+  void request_stop();
+  /// Called when the engine has work to do, or has failed. **Caller**: any thread.
+  void wake();
+  /// Called, on the thread that drives this, when the engine has failed.
+  void set_failure_waker(Function<void()> waker) { failure_waker_ = std::move(waker); }
+
+ private:
+  void rest();
+
+  MpiEngine& engine_;
+  std::unique_ptr<env::Parker> parker_;
+  MpiRest rest_;
+  Function<void()> failure_waker_;
+  // seq_cst, both: the parking thread raises parked_ and then looks for work; the others add work
+  // and then look at parked_.
+  std::atomic<bool> parked_{false};
+  std::atomic<bool> stop_{false};
+};
+
+env::StepResult MpiProgress::step() {
+  if (stop_.load(std::memory_order_seq_cst)) return env::StepResult::stopped;
+  const bool worked = engine_.advance();
+  if (engine_.has_failed() && failure_waker_) failure_waker_();
+  return worked ? env::StepResult::worked : env::StepResult::idle;
+}
+
+void MpiProgress::run() {
+  while (true) {
+    switch (step()) {
+      case env::StepResult::stopped:
+        return;
+      case env::StepResult::worked:
+        rest_.end();
+        break;
+      case env::StepResult::idle:
+        rest();
+        break;
+    }
+  }
+}
+
+void MpiProgress::rest() {
+  const std::uint64_t timeout_ns = rest_.next_sleep_ns();
+  if (timeout_ns == 0) return;
+  parked_.store(true, std::memory_order_seq_cst);
+  if (!engine_.has_submissions() && !stop_.load(std::memory_order_seq_cst))
+    parker_->park(timeout_ns);
+  parked_.store(false, std::memory_order_seq_cst);
+}
+
+void MpiProgress::request_stop() {
+  stop_.store(true, std::memory_order_seq_cst);
+  parker_->unpark();
+}
+
+void MpiProgress::wake() {
+  if (parked_.load(std::memory_order_seq_cst)) parker_->unpark();
+}
+
+constexpr int kArity = 4;  // of the tree: the depth bounds the error, the width the time
+constexpr int kPing = 1;
+constexpr int kPong = 2;
+constexpr int kTable = 3;
+// Minimum number of round trips: where other programs use the processors, each takes two turns of
+// the scheduler, and fewer must do.
+constexpr std::size_t kFewest = 8;
+constexpr std::uint64_t kLongNs = 20'000'000;  // with one child
+
+/// One end of the round trips with a child or with the parent.
+class Trips {
+ public:
+  Trips(const MpiSession& session, MpiComm communicator, const ReadClock& read, int count)
+      : session_(session),
+        mpi_(session.mpi()),
+        communicator_(communicator),
+        read_(read),
+        most_(static_cast<std::size_t>(count)) {}
+
+  void start_with(int child) {
+    std::vector<std::uint64_t> own;  // start and end of each
+    const std::uint64_t begin_ns = session_.now_ns();
+    for (std::uint64_t is_last = 0; is_last == 0;) {
+      const std::size_t number = own.size() / 2 + 1;
+      const bool takes_long = number >= kFewest && session_.now_ns() - begin_ns > kLongNs;
+      is_last = takes_long || number >= most_ ? 1 : 0;
+      std::uint64_t nothing = 0;
+      own.push_back(read_());
+      send(child, kPing, &is_last, 1);
+      receive(child, kPong, &nothing, 1);
+      own.push_back(read_());
+    }
+    send(child, kTable, own.data(), own.size());
+  }
+
+  std::vector<RoundTrip> answer(int parent) {
+    std::vector<RoundTrip> trips;
+    for (std::uint64_t is_last = 0; is_last == 0;) {
+      receive(parent, kPing, &is_last, 1);
+      trips.push_back({0, read_(), 0});
+      const std::uint64_t nothing = 0;
+      send(parent, kPong, &nothing, 1);
+    }
+    std::vector<std::uint64_t> ends(2 * trips.size());
+    receive(parent, kTable, ends.data(), ends.size());
+    for (std::size_t i = 0; i < trips.size(); ++i) {
+      trips[i].start_ticks = ends[2 * i];
+      trips[i].end_ticks = ends[2 * i + 1];
+    }
+    return trips;
+  }
+
+ private:
+  void send(int to, int tag, const std::uint64_t* values, std::size_t count) const {
+    mpi_check(mpi_, mpi_.send(values, size_of(count), to, tag, communicator_),
+              {"MPI_Send", session_.process()});
+  }
+  void receive(int from, int tag, std::uint64_t* values, std::size_t count) const {
+    mpi_check(mpi_, mpi_.recv(values, size_of(count), from, tag, communicator_),
+              {"MPI_Recv", session_.process()});
+  }
+  static int size_of(std::size_t count) { return static_cast<int>(count * sizeof(std::uint64_t)); }
+
+  const MpiSession& session_;
+  const MpiTable& mpi_;
+  MpiComm communicator_;
+  const ReadClock& read_;
+  std::size_t most_;
+};
+
+/// See MpiTransport::compare_clocks().
+ClockTrips compare_clocks_along_tree(const MpiSession& session, const ReadClock& read, int count) {
+  const int process = session.process();
+  const MpiTable& mpi = session.mpi();
+  MpiComm own = mpi.comm_null;  // apart from the packets
+  mpi_check(mpi, mpi.comm_dup(session.communicator(), &own), {"MPI_Comm_dup", process});
+  ClockTrips result;
+  Trips trips(session, own, read, count);
+  if (process > 0) {
+    result.parent = (process - 1) / kArity;
+    result.trips = trips.answer(result.parent);
+  }
+  const int first = process * kArity + 1;
+  const int end = std::min(first + kArity, session.layout().process_count());
+  for (int child = first; child < end; ++child) trips.start_with(child);
+  mpi_check(mpi, mpi.comm_free(&own), {"MPI_Comm_free", process});
+  return result;
+}
 
 class EngineTransport final : public MpiTransport, private RemoteMemory {
  public:
@@ -65,7 +228,7 @@ class EngineTransport final : public MpiTransport, private RemoteMemory {
     }
   }
   ClockTrips compare_clocks(const ReadClock& read, int count) override {
-    return net::compare_clocks(session_, read, count);
+    return compare_clocks_along_tree(session_, read, count);
   }
   void set_before_close(Function<void()> function) override {
     engine_.set_before_close(std::move(function));

@@ -12,7 +12,6 @@
 #include "trace_tool/program/otf2.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
-#include "trace_tool/verdict.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -33,11 +33,11 @@ inline constexpr bool is_codelet_v<Codelet<Parameters>> = true;
 /// An argument as the task keeps it: the elements of a view, and nothing of an access, for which
 /// there is a place in the list.
 template <class Arg>
-struct Kept {
+struct StoredArgument {
   using type = wire::Owner<Arg>;
 };
 template <class T, Mode M>
-struct Kept<TypedRequest<T, M>> {
+struct StoredArgument<TypedRequest<T, M>> {
   struct Empty {
     explicit Empty(const TypedRequest<T, M>& /*request*/) {}
   };
@@ -58,7 +58,7 @@ struct Passed {
 template <class T, Mode M>
 struct Passed<TypedRequest<T, M>> {
   template <class Empty>
-  static decltype(auto) get(Empty& /*kept*/, const Access* access) {
+  static decltype(auto) get(Empty& /*stored*/, const Access* access) {
     if constexpr (M == Mode::read) {
       return DataTraits<T>::read(access->object);
     } else {
@@ -70,8 +70,8 @@ struct Passed<TypedRequest<T, M>> {
 /// The function takes the arguments of a task, as they are passed.
 template <class F, class... Args>
 inline constexpr bool accepts_v =
-    std::is_invocable_v<F, decltype(Passed<Args>::get(std::declval<typename Kept<Args>::type&>(),
-                                                      nullptr))...>;
+    std::is_invocable_v<F, decltype(Passed<Args>::get(
+                               std::declval<typename StoredArgument<Args>::type&>(), nullptr))...>;
 
 template <class T>
 inline constexpr bool writes_elsewhere_v = false;
@@ -80,7 +80,7 @@ inline constexpr bool writes_elsewhere_v<std::span<T, Extent>> = !std::is_const_
 template <class T>
 inline constexpr bool writes_elsewhere_v<MatrixView<T>> = true;
 template <class Arg>
-consteval void check_kept() {
+consteval void check_stored() {
   static_assert(
       !writes_elsewhere_v<Arg>,
       "shoal: insert() copies values, and a std::span or MatrixView refers to memory that "
@@ -133,7 +133,7 @@ class InsertedTask : public FlowTask {
   InsertedTask(Sequence& sequence, Call call, Given&&... given)
       : FlowTask(sequence, std::span<Access>(list_)),
         call_(std::move(call)),
-        kept_(keep(std::forward<Given>(given))...) {}
+        stored_(keep(std::forward<Given>(given))...) {}
 
   [[nodiscard]] std::string_view plain_name() const noexcept override { return call_.name(); }
   [[nodiscard]] bool is_inserted() const override { return true; }
@@ -154,11 +154,11 @@ class InsertedTask : public FlowTask {
       return std::forward<Given>(given);
     }
   }
-  void execute() override { call(call_, kept_, std::index_sequence_for<Args...>()); }
+  void execute() override { call(call_, stored_, std::index_sequence_for<Args...>()); }
   template <std::size_t... I>
   bool costs_memory(std::index_sequence<I...> /*indices*/) {
     const Cost cost = call_.codelet->cost(
-        Passed<Args>::get(std::get<I>(kept_), list_.data() + requests_before(I))...);
+        Passed<Args>::get(std::get<I>(stored_), list_.data() + requests_before(I))...);
     return cost.is_memory_bound();
   }
   static constexpr std::size_t requests_before(std::size_t index) {
@@ -171,14 +171,14 @@ class InsertedTask : public FlowTask {
   std::array<Access, kAccesses> list_;
 
  protected:
-  using Values = std::tuple<typename Kept<Args>::type...>;
+  using Values = std::tuple<typename StoredArgument<Args>::type...>;
   template <std::size_t... I>
   void call(Call& function, Values& values, std::index_sequence<I...> /*indices*/) {
     function(Passed<Args>::get(std::get<I>(values), list_.data() + requests_before(I))...);
   }
 
   Call call_;
-  Values kept_;
+  Values stored_;
 };
 
 /// Runs in attempts, each with the same values.
@@ -197,7 +197,7 @@ class RetriedTask final : public InsertedTask<Call, Args...> {
     sched::run_attempts(retries_, [this, &before] {
       before.restore();
       Call call(this->call_);
-      typename Base::Values values(this->kept_);
+      typename Base::Values values(this->stored_);
       this->call(call, values, std::index_sequence_for<Args...>());
     });
   }
@@ -240,58 +240,58 @@ struct TaskMaker {
     }
   }
   /// Refuses integers that are larger than their parameters.
-  template <class... Kept>
+  template <class... Stored>
   static void check_numbers(const Sequence& sequence, const Call& call,
-                            const std::tuple<Kept...>& kept) {
+                            const std::tuple<Stored...>& stored) {
     using F = std::remove_reference_t<typename Call::Called>;
     if constexpr (PlainFunction<F>) {
       std::apply(
           [&](const auto&... args) {
             check_numbers_of(ParametersOf<F>{}, sequence, call.name(), args...);
           },
-          kept);
+          stored);
     }
   }
-  template <class... Kept>
-  static FlowTask* make_retried(Sequence& sequence, Call call, std::tuple<Kept...> kept,
+  template <class... Stored>
+  static FlowTask* make_retried(Sequence& sequence, Call call, std::tuple<Stored...> stored,
                                 int retries) {
     constexpr bool kCopies =
         std::is_copy_constructible_v<Call> &&
-        (std::is_copy_constructible_v<typename flow::Kept<std::decay_t<Kept>>::type> && ...);
+        (std::is_copy_constructible_v<typename StoredArgument<std::decay_t<Stored>>::type> && ...);
     static_assert(kCopies,
                   "shoal: each attempt of a task with retries begins with a copy of its function "
                   "and arguments: give what cannot be copied as a datum");
     if constexpr (kCopies) {
       return std::apply(
           [&](auto&&... args) -> FlowTask* {
-            return new RetriedTask<Call, std::decay_t<Kept>...>(sequence, retries, std::move(call),
-                                                                std::forward<Kept>(args)...);
+            return new RetriedTask<Call, std::decay_t<Stored>...>(
+                sequence, retries, std::move(call), std::forward<Stored>(args)...);
           },
-          std::move(kept));
+          std::move(stored));
     } else {
       return nullptr;
     }
   }
-  template <class... Kept>
-  static FlowTask* make(Sequence& sequence, Call call, std::tuple<Kept...> kept,
+  template <class... Stored>
+  static FlowTask* make(Sequence& sequence, Call call, std::tuple<Stored...> stored,
                         [[maybe_unused]] int given_retries) {
-    constexpr bool kFits = accepts_v<typename Call::Called, std::decay_t<Kept>...>;
+    constexpr bool kFits = accepts_v<typename Call::Called, std::decay_t<Stored>...>;
     static_assert(
         kFits,
         "shoal: a task's function takes the arguments of insert() in their order: const T& "
         "for read(), T& for other modes (views for vectors and matrices), and values");
     if constexpr (kFits) {
-      (check_kept<std::decay_t<Kept>>(), ...);
-      check_values<std::remove_reference_t<typename Call::Called>, std::decay_t<Kept>...>();
+      (check_stored<std::decay_t<Stored>>(), ...);
+      check_values<std::remove_reference_t<typename Call::Called>, std::decay_t<Stored>...>();
       if constexpr ((is_retries_v<std::decay_t<Args>> || ...)) {
-        return make_retried(sequence, std::move(call), std::move(kept), given_retries);
+        return make_retried(sequence, std::move(call), std::move(stored), given_retries);
       } else {
         return std::apply(
             [&](auto&&... args) -> FlowTask* {
-              return new InsertedTask<Call, std::decay_t<Kept>...>(sequence, std::move(call),
-                                                                   std::forward<Kept>(args)...);
+              return new InsertedTask<Call, std::decay_t<Stored>...>(sequence, std::move(call),
+                                                                     std::forward<Stored>(args)...);
             },
-            std::move(kept));
+            std::move(stored));
       }
     } else {
       return nullptr;
@@ -319,10 +319,10 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
   };
   (sort(args), ...);
   using Maker = TaskMaker<Call, Args...>;
-  auto kept = std::tuple_cat(Maker::keep(std::forward<Args>(args))...);  // references
-  Maker::check_numbers(sequence, call, kept);
+  auto stored = std::tuple_cat(Maker::keep(std::forward<Args>(args))...);  // references
+  Maker::check_numbers(sequence, call, stored);
   if (!sequence.begin(codelet, requests, options)) return;
-  sequence.submit(Maker::make(sequence, std::move(call), std::move(kept), retries), requests);
+  sequence.submit(Maker::make(sequence, std::move(call), std::move(stored), retries), requests);
 }
 
 template <class... Ps, class... Args>

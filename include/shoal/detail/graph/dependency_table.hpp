@@ -5,12 +5,14 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/flat_map.hpp>
 #include <shoal/detail/base/inline.hpp>
+#include <shoal/detail/sync/mutex.hpp>
 #include <shoal/key.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace shoal::graph {
 
@@ -100,7 +102,7 @@ class DependencyTable {
   FlatMap<K, Counters, UpperHalf, kCapacityMin> counters_;
 };
 
-/// The same for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it
+/// Table for indices 0 <= index < n, in 4 bytes each, with no lock. Unlike DependencyTable, it
 /// remembers which tasks ran.
 /// Caller: any thread. Blocks: never (lock-free).
 /// Ordering: all that happened before any fulfillment of an index happens before the return of the
@@ -163,6 +165,36 @@ class DenseTable {
   // by reset() only.
   std::unique_ptr<std::atomic<std::int32_t>[]> remaining_;
   std::size_t n_;
+};
+
+/// Names of the tasks and handlers that have fulfilled a key.
+struct Fulfillers {
+  int count = 0;      // of dependencies
+  bool done = false;  // the task is ready or has run
+  std::string names;  // the first ones
+  /// Adds the caller of a fulfillment, also of one that is refused.
+  void add(int dependencies, const std::string& activity);
+};
+
+/// Returns the name of the task or handler that calls.
+[[nodiscard]] std::string fulfiller();
+
+[[noreturn]] void refuse_over(const std::string& task, const Entry& entry, int count,
+                              const std::string& culprit, const std::string& names);
+[[noreturn]] void refuse_again(const std::string& task, int indegree, const std::string& culprit,
+                               const std::string& names);
+
+/// Keys that were fulfilled since the last forget(). Used under `mutex`, which is held while the
+/// key's dependencies are counted: else a task that has just become ready could begin again.
+template <class K>
+struct History {
+  sync::Mutex mutex;
+  FlatMap<K, Fulfillers> keys SHOAL_GUARDED_BY(mutex);
+
+  void forget() {
+    const sync::Lock lock(mutex);
+    keys.clear();
+  }
 };
 
 }  // namespace shoal::graph

@@ -41,36 +41,36 @@ namespace shoal::graph {
 [[noreturn]] void refuse_graph_rank(const TeamCore& scope, const std::string& graph,
                                     const std::string& task, std::int64_t rank);
 
-/// Which values a parameter of a task's function takes, where those that have come are kept, and
+/// Which values a parameter of a task's function takes, where those that have come are stored, and
 /// what the function gets of them. This one takes exactly one.
 template <class W>
 struct InputOf {
   using Value = wire::Owner<W>;
-  using Kept = std::optional<Value>;
+  using Stored = std::optional<Value>;
   static constexpr bool is_counted = true;  // each task has exactly one
   static constexpr bool takes_many = false;
-  static decltype(auto) argument(Kept& kept) { return messaging::as_argument<W>(*kept); }
+  static decltype(auto) argument(Stored& stored) { return messaging::as_argument<W>(*stored); }
 };
 /// Takes one value or none.
 template <class W>
 struct InputOf<std::optional<W>> {
   using Value = wire::Owner<W>;
-  using Kept = std::optional<Value>;
+  using Stored = std::optional<Value>;
   static constexpr bool is_counted = false;
   static constexpr bool takes_many = false;
-  static std::optional<W> argument(Kept& kept) {
-    if (!kept.has_value()) return std::nullopt;
-    return messaging::as_argument<W>(*kept);
+  static std::optional<W> argument(Stored& stored) {
+    if (!stored.has_value()) return std::nullopt;
+    return messaging::as_argument<W>(*stored);
   }
 };
 /// Takes any number of values.
 template <class V>
 struct InputOf<Gathered<V>> {
   using Value = V;
-  using Kept = Gathered<V>;
+  using Stored = Gathered<V>;
   static constexpr bool is_counted = false;
   static constexpr bool takes_many = true;
-  static Gathered<V> argument(Kept& kept) { return std::move(kept); }
+  static Gathered<V> argument(Stored& stored) { return std::move(stored); }
 };
 
 template <class T>
@@ -136,7 +136,7 @@ inline constexpr bool is_number_v =
 template <class K, class V>
 struct Slot {
   template <class PutOne, class PutSeveral>
-  Slot(messaging::Channel& channel, const std::string& name, const std::source_location& place,
+  Slot(TeamCore& channel, const std::string& name, const std::source_location& place,
        PutOne put_one, PutSeveral put_several)
       : put(put_one),
         one(channel, put_one, messaging::model_options(name), place),
@@ -251,7 +251,7 @@ class TypedInputs final : public Inputs<K> {
   using ValueOf = typename InputOf<W>::Value;
   template <std::size_t I>
   using Input = InputOf<std::tuple_element_t<I, std::tuple<Ws...>>>;
-  using Values = std::tuple<typename InputOf<Ws>::Kept...>;
+  using Values = std::tuple<typename InputOf<Ws>::Stored...>;
   struct alignas(64) Shard {
     sync::Mutex mutex;
     FlatMap<K, Values> values SHOAL_GUARDED_BY(mutex);
@@ -336,13 +336,13 @@ class TypedInputs final : public Inputs<K> {
     const sync::Lock lock(shard.mutex);
     Values* values = shard.values.find(hash, key);
     if (values == nullptr) values = &shard.values.insert(hash, key, Values());
-    auto& kept = std::get<I>(*values);
+    auto& stored = std::get<I>(*values);
     if constexpr (Input<I>::takes_many) {
-      kept.values.push_back(std::move(*value));
-    } else if (!kept.has_value()) {
-      kept.emplace(std::move(*value));
+      stored.values.push_back(std::move(*value));
+    } else if (!stored.has_value()) {
+      stored.emplace(std::move(*value));
     } else if (slot<I>().reduce) {
-      return std::exchange(kept, std::nullopt);
+      return std::exchange(stored, std::nullopt);
     } else {
       return std::move(value);  // no copy of theirs, which the task keeps
     }
@@ -382,10 +382,10 @@ class TypedInputs final : public Inputs<K> {
     (add_one(std::integral_constant<std::size_t, I>()), ...);
     return slots;
   }
-  template <std::size_t I, class Kept>
-  void check(const K& key, const Kept& kept) const {
+  template <std::size_t I, class Stored>
+  void check(const K& key, const Stored& stored) const {
     if constexpr (Input<I>::is_counted) {
-      if (!kept.has_value()) refuse_missing_input(graph_, format_key(key), static_cast<int>(I));
+      if (!stored.has_value()) refuse_missing_input(graph_, format_key(key), static_cast<int>(I));
     }
   }
 

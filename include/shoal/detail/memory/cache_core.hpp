@@ -81,7 +81,7 @@ class CacheCore {
   CacheCore(const CacheCore&) = delete;
   CacheCore& operator=(const CacheCore&) = delete;
 
-  /// A copy: the one that is kept, or one that is fetched; parks the caller meanwhile. `hit` says
+  /// A copy: the cached one, or one that is fetched; parks the caller meanwhile. `hit` says
   /// which, with the phase of its fetch.
   struct Found {
     Copy copy;
@@ -89,14 +89,14 @@ class CacheCore {
     std::uint64_t fetched_in = 0;
   };
   [[nodiscard]] Found get(const CacheKey& key);
-  /// The copy that is kept; nullptr: there is none. Inline: most calls of most programs end here.
+  /// The cached copy; nullptr: there is none. Inline: most calls of most programs end here.
   [[nodiscard]] SHOAL_ALWAYS_INLINE Copy find(CacheKey key) {
     const sync::StoreReleaseLock lock(mutex_);
-    const Kept* const kept = fresh(key);
-    if (kept == nullptr) return {};
-    return kept->copy;
+    const Entry* const entry = fresh(key);
+    if (entry == nullptr) return {};
+    return entry->copy;
   }
-  /// The copy that is kept, with the phase of its fetch; no hit: there is none.
+  /// The cached copy, with the phase of its fetch; no hit: there is none.
   [[nodiscard]] Found find_phased(const CacheKey& key);
   /// Fetches the object whether there is a copy or not; parks the caller.
   [[nodiscard]] Copy fetch(const CacheKey& key);
@@ -119,7 +119,7 @@ class CacheCore {
     FetchRef fetch;
     bool begins = false;  // the caller sends the request
   };
-  struct Kept {
+  struct Entry {
     Copy copy;
     std::size_t size_bytes = 0;
     std::uint64_t fetched_in = 0;
@@ -129,8 +129,8 @@ class CacheCore {
   /// Returns the fetch of the object that is in progress, or else a new one.
   [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   /// Returns the copy; nullptr if there is none.
-  [[nodiscard]] const Kept* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
-    const auto* const slot = kept_.locate(key);
+  [[nodiscard]] const Entry* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
+    const auto* const slot = entries_.locate(key);
     if (!slot->used()) return nullptr;
     if (notes_use_) note_use(slot->key());
     ++statistics_.hits;
@@ -157,7 +157,7 @@ class CacheCore {
   const std::shared_ptr<std::atomic<CacheCore*>> self_ =
       std::make_shared<std::atomic<CacheCore*>>(this);
   mutable sync::StoreReleaseMutex mutex_;
-  FlatMap<CacheKey, Kept, AddressHash> kept_ SHOAL_GUARDED_BY(mutex_);
+  FlatMap<CacheKey, Entry, AddressHash> entries_ SHOAL_GUARDED_BY(mutex_);
   // The fetches that a get() may wait for: the last one of each object, if nothing has invalidated
   // it since.
   FlatMap<CacheKey, FetchRef, AddressHash> current_ SHOAL_GUARDED_BY(mutex_);

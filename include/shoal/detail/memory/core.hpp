@@ -54,7 +54,7 @@ enum class Access : std::uint8_t {
 
 /// Returns whether --sim-races treats the access as one of a strand of its own, which is ordered
 /// only by its end.
-[[nodiscard]] constexpr bool goes_apart(Access access) {
+[[nodiscard]] constexpr bool has_own_strand(Access access) {
   return access == Access::get_range || access == Access::put || access == Access::scatter ||
          access == Access::word_async;
 }
@@ -132,7 +132,7 @@ struct Element {
 };
 
 /// Operation on each of many elements: a gather, a scatter, or one on words.
-struct ManyOp {
+struct BatchOp {
   Access access = Access::gather;
   WordOp op = WordOp::load;  // on words
   WordType type = WordType::u64;
@@ -157,7 +157,7 @@ class Core {
   /// accessed before; else nullptr: see reach(). **Cost**: two loads and three comparisons.
   [[nodiscard]] std::byte* direct(int rank, std::uint64_t offset, std::size_t size_bytes,
                                   Access access) const {
-    if (sync::watches_strands() && goes_apart(access) && rank != rank_) return nullptr;
+    if (sync::watches_strands() && has_own_strand(access) && rank != rank_) return nullptr;
     if (static_cast<unsigned>(rank) < static_cast<unsigned>(size_)) [[likely]] {
       // acquire pairs with the release in Remote::connect()
       std::byte* const base =
@@ -201,7 +201,7 @@ class Core {
             Pending& pending);
   /// Elements of one rank share messages. `data` is the caller's memory; it is written to only by a
   /// gather. `elements` are sorted by rank; those of a gather are read until its end.
-  void many(std::span<Element> elements, const ManyOp& op, std::byte* data, Pending& pending);
+  void batch(std::span<Element> elements, const BatchOp& op, std::byte* data, Pending& pending);
   /// Counts the puts of `pending` for quiet(): call before put() and word().
   void follow(Pending& pending);
   void quiet();

@@ -2,7 +2,7 @@
 // The sending end of one lane between two ranks: aggregation and flow control.
 
 #include <shoal/detail/base/inline.hpp>
-#include <shoal/detail/net/message_id.hpp>
+#include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/net/port.hpp>
 #include <shoal/detail/sync/store_release_mutex.hpp>
 #include <shoal/detail/sync/strand.hpp>
@@ -19,7 +19,7 @@ struct LinkOptions {
   std::size_t window_bytes = 1UL << 20U;  // bytes appended and not consumed before senders wait
 
   /// Bytes that are appended before they are added to the window, which may be exceeded by as many.
-  [[nodiscard]] std::size_t told_late_bytes() const {
+  [[nodiscard]] std::size_t uncounted_bytes_max() const {
     return (packet_bytes < window_bytes ? packet_bytes : window_bytes) / 16;
   }
 };
@@ -52,7 +52,7 @@ class Link : public PacketOwner {
         target_(target),
         lane_(lane),
         options_(options),
-        account_after_bytes_(options.told_late_bytes()) {}
+        account_after_bytes_(options.uncounted_bytes_max()) {}
   /// Frees what was not taken.
   virtual ~Link();
   Link(const Link&) = delete;

@@ -2,8 +2,9 @@
 // Packets: the unit that travels between two ranks. A packet holds whole messages.
 
 #include <shoal/detail/base/inline.hpp>
-#include <shoal/detail/net/object_message.hpp>
+#include <shoal/detail/sync/list.hpp>
 #include <shoal/detail/sync/prefetch.hpp>
+#include <shoal/detail/trace/event.hpp>
 #include <shoal/rank.hpp>
 
 #include <algorithm>
@@ -42,11 +43,19 @@ constexpr std::size_t message_step(std::size_t size_bytes) {
   return size_bytes <= kMessageAlign / 2 ? kMessageAlign / 2 : align_up(size_bytes);
 }
 
-/// Flag of MessageHeader::handler: the message belongs to another team than the world, or a task of
-/// another team has sent it.
+// Fields of MessageHeader::handler: the index of the handler in its table, below the flags.
+inline constexpr std::uint32_t kInstanceBit = 1U << 31U;  // index of an instance handler
+inline constexpr std::uint32_t kObjectBit = 1U << 30U;    // arguments: pointer to an ObjectMessage
+inline constexpr std::uint32_t kLargeBit = 1U << 29U;     // announces a payload by a LargeHeader
+/// The message belongs to another team than the world, or a task of another team has sent it.
 inline constexpr std::uint32_t kTeamBit = 1U << 28U;
-/// Flag of MessageHeader::handler: the arguments have a RunPrefix.
-inline constexpr std::uint32_t kPrefixBit = 1U << 26U;
+inline constexpr std::uint32_t kMulticastBit = 1U << 27U;  // to be passed on as well
+inline constexpr std::uint32_t kPrefixBit = 1U << 26U;     // the arguments have a RunPrefix
+/// The message is ordered among those of its handler only, or of all such static handlers: messages
+/// of models, and their answers. While such a message waits at a rank that has not made its
+/// handler, it does not hold back other messages, nor do they hold back it.
+inline constexpr std::uint32_t kOwnOrderBit = 1U << 25U;
+inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
 
 /// First arguments of consecutive messages to one handler: they travel once for each run.
 struct RunPrefix {
@@ -263,14 +272,18 @@ class Packet {
   /// source, target and what is wrong.
   void verify(std::size_t received_bytes, std::uint64_t expected_sequence) const;
 
-  Packet* next = nullptr;                 // list link; belongs to the holder of the packet
-  PacketOwner* owner = nullptr;           // told on the last release(); may be null
-  std::size_t accounted_bytes = 0;        // what `owner` counts for this packet
-  std::unique_ptr<PacketPieces> apart{};  // of a message of many bytes; else nullptr
+  Packet* next = nullptr;                       // list link; belongs to the holder of the packet
+  PacketOwner* owner = nullptr;                 // told on the last release(); may be null
+  std::size_t accounted_bytes = 0;              // what `owner` counts for this packet
+  std::unique_ptr<PacketPieces> out_of_band{};  // of a message of many bytes; else nullptr
   /// Bytes beside the packet.
-  [[nodiscard]] std::size_t piece_bytes() const { return apart == nullptr ? 0 : apart->size_bytes; }
+  [[nodiscard]] std::size_t piece_bytes() const {
+    return out_of_band == nullptr ? 0 : out_of_band->size_bytes;
+  }
   /// The pieces of the message, while they are on the way; else nullptr.
-  [[nodiscard]] Pieces* pieces() const { return apart == nullptr ? nullptr : apart->pieces.get(); }
+  [[nodiscard]] Pieces* pieces() const {
+    return out_of_band == nullptr ? nullptr : out_of_band->pieces.get();
+  }
   /// The bytes that the receiver acknowledges.
   [[nodiscard]] std::size_t window_bytes() const { return header_.size_bytes + piece_bytes(); }
 
@@ -318,25 +331,66 @@ using PacketHolder = std::unique_ptr<Packet, ReleasePacket>;
 class PacketList {
  public:
   PacketList() = default;
-  PacketList(PacketList&& other) noexcept : first_(other.first_), last_(other.last_) {
-    other.first_ = other.last_ = nullptr;
+  PacketList(PacketList&& other) noexcept = default;
+  PacketList& operator=(PacketList&& other) noexcept {
+    if (this != &other) {
+      clear();
+      packets_.append(other.packets_);
+    }
+    return *this;
   }
-  PacketList& operator=(PacketList&& other) noexcept;
   ~PacketList() { clear(); }
 
-  [[nodiscard]] bool empty() const { return first_ == nullptr; }
-  [[nodiscard]] Packet* front() const { return first_; }
-  void push_back(Packet* packet);
-  void append(PacketList&& other);
+  [[nodiscard]] bool empty() const { return packets_.empty(); }
+  [[nodiscard]] Packet* front() const { return packets_.first(); }
+  void push_back(Packet* packet) { packets_.push(*packet); }
+  void append(PacketList&& other) { packets_.append(other.packets_); }
   /// Removes the first packet and returns it; nullptr if there is none.
-  Packet* pop_front();
-  void clear();
+  Packet* pop_front() { return packets_.pop(); }
+  void clear() {
+    while (Packet* packet = pop_front()) packet->release();
+  }
   /// Frees all without a word to their owners, which are gone.
   void discard();
 
  private:
-  Packet* first_ = nullptr;
-  Packet* last_ = nullptr;
+  sync::Fifo<Packet> packets_;
 };
+
+/// `number`: of the message on the lane from `source` to `target`, from 1. Unique in a run, except
+/// links with more than 4 million messages in worlds of more than 1024 ranks.
+[[nodiscard]] constexpr std::uint64_t trace_id(Rank source, Rank target, Lane lane,
+                                               std::uint32_t number) {
+  if (lane != Lane::normal) number += 1U << 31U;  // one lane but control is left
+  const auto to = static_cast<std::uint32_t>(target.value());
+  // From the 1024th rank on, numbers of targets repeat; their messages count from elsewhere.
+  return trace::make_id(static_cast<std::uint32_t>(source.value()), to,
+                        number + ((to >> 10U) << 22U));
+}
+
+/// Arguments that are not in the packet, which has a pointer to them: those that travel within the
+/// process, so that they are copied at most once, and those that came from another one in pieces.
+class ObjectMessage {
+ public:
+  ObjectMessage() = default;
+  ObjectMessage(const ObjectMessage&) = default;
+  ObjectMessage& operator=(const ObjectMessage&) = delete;
+  virtual ~ObjectMessage() = default;
+};
+
+/// Bit of the pointer: the object is a ReceivedMessage.
+inline constexpr std::uintptr_t kReceivedBit = 1;
+
+[[nodiscard]] inline std::uintptr_t object_bits(const std::byte* place) {
+  std::uintptr_t bits = 0;
+  std::memcpy(&bits, place, sizeof bits);
+  return bits;
+}
+[[nodiscard]] inline ObjectMessage* object_at(const std::byte* place) {
+  return reinterpret_cast<ObjectMessage*>(object_bits(place) & ~kReceivedBit);
+}
+[[nodiscard]] inline bool is_received_at(const std::byte* place) {
+  return (object_bits(place) & kReceivedBit) != 0;
+}
 
 }  // namespace shoal::net

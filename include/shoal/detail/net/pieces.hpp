@@ -1,7 +1,7 @@
 #pragma once
 // Messages of many bytes: their encoding lies in several places and is not copied into a packet.
 
-#include <shoal/detail/net/object_message.hpp>
+#include <shoal/detail/net/packet.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -36,7 +36,7 @@ struct Piece {
   Bytes owned;                       // the memory of `bytes`, and no more; else it is elsewhere
 
   /// Travels with a transfer of its own.
-  [[nodiscard]] bool is_apart() const { return bytes.size() >= kPieceBytes; }
+  [[nodiscard]] bool is_separate() const { return bytes.size() >= kPieceBytes; }
 };
 
 /// Memory of values that were read across pieces.

@@ -4,6 +4,7 @@
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
+#include <shoal/detail/sync/list.hpp>
 #include <shoal/rank.hpp>
 
 #include <bit>
@@ -155,38 +156,29 @@ class InvocationList {
   InvocationList() = default;
   ~InvocationList() { clear(); }
   InvocationList(InvocationList&& other) noexcept
-      : first_(std::exchange(other.first_, nullptr)),
-        last_(std::exchange(other.last_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
+      : list_(std::move(other.list_)), size_(std::exchange(other.size_, 0)) {}
   InvocationList& operator=(InvocationList&&) = delete;
 
-  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] bool empty() const { return list_.empty(); }
   /// Number of invocations that have not begun.
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] Invocation* first() const { return first_; }
+  [[nodiscard]] Invocation* first() const { return list_.first(); }
   void push(std::unique_ptr<Invocation> invocation) {
-    Invocation* const added = invocation.release();
-    (last_ != nullptr ? last_->next : first_) = added;
-    last_ = added;
-    size_ += added->left();
+    size_ += invocation->left();
+    list_.push(*invocation.release());
   }
   /// Removes the first invocation and returns it. **Precondition**: there is one.
   [[nodiscard]] std::unique_ptr<Invocation> pop() {
-    Invocation* const taken = first_;
-    first_ = std::exchange(taken->next, nullptr);
-    if (first_ == nullptr) last_ = nullptr;
+    std::unique_ptr<Invocation> taken(list_.pop());
     size_ -= taken->left();
-    return std::unique_ptr<Invocation>(taken);
+    return taken;
   }
   void clear() {
     while (!empty()) pop().reset();
   }
   /// Moves all invocations of `other` to the end.
   void append(InvocationList& other) {
-    if (other.empty()) return;
-    (last_ != nullptr ? last_->next : first_) = other.first_;
-    last_ = std::exchange(other.last_, nullptr);
-    other.first_ = nullptr;
+    list_.append(other.list_);
     size_ += std::exchange(other.size_, 0);
   }
   /// Moves all invocations of `other` to the front.
@@ -196,8 +188,7 @@ class InvocationList {
   }
 
  private:
-  Invocation* first_ = nullptr;
-  Invocation* last_ = nullptr;
+  sync::Fifo<Invocation> list_;
   std::size_t size_ = 0;
 };
 

@@ -18,7 +18,6 @@ namespace shoal::object {
 
 class Share;
 class Turn;
-struct Arrived;
 
 /// Order of an invocation among those of its context.
 enum class Order : std::uint8_t {
@@ -26,20 +25,13 @@ enum class Order : std::uint8_t {
   none,    // with respect to no other
 };
 
-/// Receiving end of a tunnel, with the arguments that are fixed.
-struct TunnelEnd {
-  TunnelEnd() = default;
-  virtual ~TunnelEnd() = default;
-  TunnelEnd(const TunnelEnd&) = delete;
-  TunnelEnd& operator=(const TunnelEnd&) = delete;
-};
-
-/// Owner of a representative that construct() has made.
-struct Kept {
-  Kept() = default;
-  virtual ~Kept() = default;
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+/// Object of a derived type that the table owns: the receiving end of a tunnel, with its fixed
+/// arguments, or a representative that construct() has made.
+struct Owned {
+  Owned() = default;
+  virtual ~Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
 };
 
 /// Table of the representatives of one team on one rank, and the receiving end of their
@@ -54,13 +46,13 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   /// Returns the table of a team on this rank, which the first call makes.
   [[nodiscard]] static Objects& of(Team& team);
-  [[nodiscard]] static Objects& of(messaging::Channel& channel);
+  [[nodiscard]] static Objects& of(TeamCore& channel);
   /// Returns the table of a team on the calling rank; nullptr when this rank is no member, or has
   /// not made the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
   [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
 
   [[nodiscard]] Team& team() const { return team_; }
-  [[nodiscard]] messaging::Channel& channel() const { return channel_; }
+  [[nodiscard]] TeamCore& channel() const { return channel_; }
   [[nodiscard]] TeamCore& scope() const { return scope_; }
 
   /// Called when the team has ended on this rank; representatives that are left may still be
@@ -93,7 +85,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] std::string name_of(const Invocation& invocation) const;
 
   /// Takes over a representative until drop(). **Caller**: the owner of the turn.
-  void keep(const Address& address, std::unique_ptr<Kept> representative);
+  void keep(const Address& address, std::unique_ptr<Owned> representative);
   /// Destroys the representative that keep() took over; returns false if there is none. **Caller**:
   /// the owner of the turn.
   bool drop(const Address& address);
@@ -122,10 +114,10 @@ class Objects : public std::enable_shared_from_this<Objects> {
   /// Returns a context that is unique in the team.
   [[nodiscard]] std::uint64_t fresh_context();
   // Receiving ends of tunnels, by the context of their invocations. **Caller**: a handler.
-  void open_tunnel(std::uint64_t context, std::unique_ptr<TunnelEnd> end);
+  void open_tunnel(std::uint64_t context, std::unique_ptr<Owned> end);
   void close_tunnel(std::uint64_t context);
   /// Returns the receiving end of a tunnel. **Errors**: CheckError when it is not open.
-  [[nodiscard]] const TunnelEnd& tunnel(std::uint64_t context) const;
+  [[nodiscard]] const Owned& tunnel(std::uint64_t context) const;
   /// Takes an invocation that has arrived; `outside`: if it comes from outside the team, else
   /// nullptr. **Caller**: a handler.
   void accept(std::unique_ptr<Invocation> invocation, Arrived* outside);
@@ -165,10 +157,10 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   Team& team_;
   TeamCore& scope_;
-  messaging::Channel& channel_;
+  TeamCore& channel_;
   const std::shared_ptr<Share> share_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<TunnelEnd>> tunnels_;  // the handlers'
-  std::unordered_map<std::uint32_t, std::unique_ptr<Kept>> kept_;          // by number; see keep()
+  std::unordered_map<std::uint64_t, std::unique_ptr<Owned>> tunnels_;  // the handlers'
+  std::unordered_map<std::uint32_t, std::unique_ptr<Owned>> owned_;    // by number; see keep()
   sync::Mutex fences_mutex_;
   std::vector<ExternalFence> fences_ SHOAL_GUARDED_BY(fences_mutex_);
 };

@@ -198,7 +198,7 @@ template <class Wires, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_to_target(const messaging::StaticHandler& handler,
                                                Objects& objects, Rank to, const Target& target,
                                                Args&&... args) {
-  messaging::Channel& channel = objects.channel();
+  TeamCore& channel = objects.channel();
   const net::RunPrefix prefix = target.to_prefix();
   const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
   try {
@@ -233,7 +233,7 @@ void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   messaging::KeptRun run = batch.keep();
   if (run.count == 0) return;
   const messaging::Message& message = batch.message();
-  messaging::Channel& channel = *message.channel;
+  TeamCore& channel = *message.channel;
   Objects::of(channel).accept(
       std::unique_ptr<Invocation>(
           new Together(message, channel.from_world(message.source), std::move(run), fixed...)),
@@ -244,7 +244,7 @@ template <class... As, class... Bs>
 TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 
 /// Returns whether the team of a channel has ended on this rank.
-[[nodiscard]] bool has_ended(messaging::Channel& channel);
+[[nodiscard]] bool has_ended(TeamCore& channel);
 /// Refuses an invocation that has come after the end of its team. **Errors**: CheckError that names
 /// the method, the object and the sender.
 [[noreturn]] void refuse_late(const messaging::StaticHandler& handler,
@@ -283,7 +283,7 @@ struct Receiver {
   static void accept(Arrived& outside, const messaging::Message& message, TypeList<Ls...>,
                      TypeList<Ws...>) {
     messaging::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
-      messaging::Channel& channel = *message.channel;
+      TeamCore& channel = *message.channel;
       Objects::of(channel).accept(
           std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
                                               channel.from_world(message.source), Reply{leads...},

@@ -35,10 +35,10 @@ class AsyncTask : public Task {
   }
   void run() override {
     promise_.set_from([this]() -> Result {
-      struct Gone {
+      struct Reset {
         std::optional<F>& function;
-        ~Gone() { function.reset(); }
-      } const gone{function_};
+        ~Reset() { function.reset(); }
+      } const reset{function_};
       return (*function_)();
     });
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Doubly linked lists whose links are members of their elements: nothing is allocated, and an
-// element leaves its list in constant time.
+// Lists with links that are members of their elements: nothing is allocated.
+
+#include <utility>
 
 namespace shoal::sync {
 
@@ -10,7 +11,8 @@ struct ListLink {
   T* next = nullptr;
 };
 
-/// Owns nothing. Each T is in at most one list per link.
+/// Doubly linked: an element leaves its list in constant time. Owns nothing. Each T is in at most
+/// one list per link.
 template <class T, ListLink<T> T::*kLink>
 class List {
  public:
@@ -35,6 +37,42 @@ class List {
     (link.previous == nullptr ? first_ : (link.previous->*kLink).next) = link.next;
     (link.next == nullptr ? last_ : (link.next->*kLink).previous) = link.previous;
     link = {};
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+};
+
+/// Singly linked queue of objects that have a member `T* next`, first in, first out. Owns nothing.
+template <class T>
+class Fifo {
+ public:
+  Fifo() = default;
+  Fifo(Fifo&& other) noexcept
+      : first_(std::exchange(other.first_, nullptr)), last_(std::exchange(other.last_, nullptr)) {}
+  Fifo& operator=(Fifo&&) = delete;
+
+  [[nodiscard]] bool empty() const { return first_ == nullptr; }
+  [[nodiscard]] T* first() const { return first_; }
+  void push(T& item) {
+    item.next = nullptr;
+    (last_ != nullptr ? last_->next : first_) = &item;
+    last_ = &item;
+  }
+  /// Moves all items of `other` to the end.
+  void append(Fifo& other) {
+    if (other.empty()) return;
+    (last_ != nullptr ? last_->next : first_) = std::exchange(other.first_, nullptr);
+    last_ = std::exchange(other.last_, nullptr);
+  }
+  /// Removes the first item and returns it; nullptr if there is none.
+  T* pop() {
+    T* const item = first_;
+    if (item == nullptr) return nullptr;
+    first_ = std::exchange(item->next, nullptr);
+    if (first_ == nullptr) last_ = nullptr;
+    return item;
   }
 
  private:

@@ -3,28 +3,54 @@
 
 #include <shoal/detail/base/held_locks.hpp>
 #include <shoal/detail/base/sanitizers.hpp>
-#include <shoal/detail/sync/thread_sanitizer.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
+
+#if defined(SHOAL_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 #if defined(__clang__)
 #define SHOAL_THREAD_ANNOTATION(x) __attribute__((x))
 #else
 #define SHOAL_THREAD_ANNOTATION(x)
 #endif
-
 #define SHOAL_CAPABILITY(x) SHOAL_THREAD_ANNOTATION(capability(x))
 #define SHOAL_SCOPED_CAPABILITY SHOAL_THREAD_ANNOTATION(scoped_lockable)
 #define SHOAL_GUARDED_BY(x) SHOAL_THREAD_ANNOTATION(guarded_by(x))
 #define SHOAL_PT_GUARDED_BY(x) SHOAL_THREAD_ANNOTATION(pt_guarded_by(x))
 #define SHOAL_REQUIRES(...) SHOAL_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
-#define SHOAL_EXCLUDES(...) SHOAL_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 #define SHOAL_ACQUIRE(...) SHOAL_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define SHOAL_RELEASE(...) SHOAL_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define SHOAL_UNCHECKED_LOCKING SHOAL_THREAD_ANNOTATION(no_thread_safety_analysis)
 #define SHOAL_TRY_ACQUIRE(...) SHOAL_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
+
+// Calls of ThreadSanitizer around the operations of a lock; nothing without ThreadSanitizer. It
+// ignores the atomic operations between a `before` and its `after`.
+namespace shoal::sync::thread_sanitizer {
+
+#if defined(SHOAL_TSAN)
+inline void before_lock(void* mutex) { __tsan_mutex_pre_lock(mutex, 0); }
+inline void after_lock(void* mutex) { __tsan_mutex_post_lock(mutex, 0, 0); }
+inline void before_try_lock(void* mutex) { __tsan_mutex_pre_lock(mutex, __tsan_mutex_try_lock); }
+inline void after_try_lock(void* mutex, bool locked) {
+  const unsigned failed = locked ? 0 : __tsan_mutex_try_lock_failed;
+  __tsan_mutex_post_lock(mutex, __tsan_mutex_try_lock | failed, 0);
+}
+inline void before_unlock(void* mutex) { static_cast<void>(__tsan_mutex_pre_unlock(mutex, 0)); }
+inline void after_unlock(void* mutex) { __tsan_mutex_post_unlock(mutex, 0); }
+#else
+inline void before_lock(void* /*mutex*/) {}
+inline void after_lock(void* /*mutex*/) {}
+inline void before_try_lock(void* /*mutex*/) {}
+inline void after_try_lock(void* /*mutex*/, bool /*locked*/) {}
+inline void before_unlock(void* /*mutex*/) {}
+inline void after_unlock(void* /*mutex*/) {}
+#endif
+
+}  // namespace shoal::sync::thread_sanitizer
 
 namespace shoal::sync {
 

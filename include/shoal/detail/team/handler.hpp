@@ -194,19 +194,12 @@ struct Handler : std::enable_shared_from_this<Handler> {
   Late late = nullptr;
 };
 
-// Flag bits of MessageHeader::handler.
-inline constexpr std::uint32_t kInstanceBit = 1U << 31;  // index of an instance handler
-using net::kObjectBit;                                   // the arguments are an ObjectMessage
-inline constexpr std::uint32_t kLargeBit = 1U << 29;  // announces a payload: a LargeHeader is first
-static_assert(net::kTeamBit == kLargeBit >> 1U);
-inline constexpr std::uint32_t kMulticastBit = net::kTeamBit >> 1U;  // to be passed on as well
-static_assert(net::kPrefixBit == kMulticastBit >> 1U);
-/// Bit of messages that are ordered among those of their handler only, or of all such static
-/// handlers: messages of models, and their answers. While such a message waits at a rank that has
-/// not made its handler, it does not hold back other messages, nor do they hold back it.
-inline constexpr std::uint32_t kOwnOrderBit = net::kPrefixBit >> 1U;
-inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
-
+using net::kIndexMask;
+using net::kInstanceBit;
+using net::kLargeBit;
+using net::kMulticastBit;
+using net::kObjectBit;
+using net::kOwnOrderBit;
 using net::ObjectMessage;
 
 /// A handler that is known by its type alone. Registers itself before main(); its index is the same

@@ -1,6 +1,7 @@
 #pragma once
 // Multicast: one message to many ranks, along a tree that travels with it.
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/detail/team/send.hpp>
 #include <shoal/recipients.hpp>
 
@@ -14,6 +15,12 @@
 #include <vector>
 
 namespace shoal::messaging {
+
+/// Each runs in a handler, once, unless the scope fails.
+struct CastSteps {
+  Function<void()> arrived{};  // the payload has come: it may be read. May be empty
+  Function<void()> done{};     // it was passed on, too: it may be changed
+};
 
 /// Arguments of a multicast in the forms in which they travel. encode() comes before share().
 class MulticastArguments {
