@@ -21,10 +21,10 @@ class FullEmpty {
       : FullEmpty(sched::current_scheduler("a full/empty cell"), std::move(name)) {}
   /// Makes an empty cell on the rank of a team: `FullEmpty<int> cell(world)`. **Caller**: any
   /// thread.
-  explicit FullEmpty(sched::Scheduler& scheduler, const std::string& name = "a full/empty cell")
-      : mutex_(scheduler, name),
-        full_(scheduler, name + " to be full"),
-        empty_(scheduler, name + " to be empty") {}
+  explicit FullEmpty(const sched::OnRank& team, const std::string& name = "a full/empty cell")
+      : mutex_(team, name),
+        full_(team, name + " to be full"),
+        empty_(team, name + " to be empty") {}
 
   /// Waits until it is empty, and fills it.
   void write_ef(T value) {

@@ -29,10 +29,10 @@ class BrokenPromise : public Error {
   using Error::Error;
 };
 
-/// Error of a future whose promise a team was to fulfil that has failed.
+/// Error of a future that a team should have fulfilled, but the team has failed.
 class GivenUpError : public TaskError {
  public:
-  /// `failure`: of the team, which tells of it as well.
+  /// `failure`: the error of the team, which the team reports as well.
   explicit GivenUpError(const TaskError& failure) : TaskError(failure) {}
 };
 
@@ -54,8 +54,8 @@ class CoroutineTask final : public Task {
 
 /// Parts of futures and transfers that operations on all of them use.
 struct FutureAccess {
-  /// The completion; nullptr: it is complete, and without an error. **Errors**: CheckError without
-  /// a value to come.
+  /// Returns the completion of `source`; nullptr if it is complete without an error. **Errors**:
+  /// CheckError if `source` refers to no value.
   template <class Source>
   static Completion* completion(const Source& source)
     requires requires { source.is_ready(); }
@@ -243,12 +243,12 @@ class Promise {
   explicit Promise(std::string name = {})
       : Promise(sched::current_scheduler("a promise"), std::move(name)) {}
   /// Makes a promise on the rank of a team: `Promise<int> promise(world)`. **Caller**: any thread.
-  explicit Promise(sched::Scheduler& scheduler, std::string name = {})
-      : Promise(new State(scheduler, std::move(name))) {}
+  explicit Promise(const sched::OnRank& team, std::string name = {})
+      : Promise(new State(team.scheduler(), std::move(name))) {}
   /// Makes a promise on the rank of a team, with a name that lives as long as the program and is
   /// not copied. **Caller**: any thread.
-  Promise(sched::Scheduler& scheduler, sched::StaticName name)
-      : Promise(new State(scheduler, name)) {}
+  Promise(const sched::OnRank& team, sched::StaticName name)
+      : Promise(new State(team.scheduler(), name)) {}
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
   /// Breaks the promise that it replaces.

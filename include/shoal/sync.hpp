@@ -40,8 +40,8 @@ class Mutex final : public sched::WaitingRoom {
   explicit Mutex(std::string name = "a mutex")
       : Mutex(sched::current_scheduler("a mutex"), std::move(name)) {}
   /// Makes a mutex on the rank of a team: `Mutex mutex(world, "name")`. **Caller**: any thread.
-  explicit Mutex(sched::Scheduler& scheduler, std::string name = "a mutex")
-      : WaitingRoom(scheduler), name_(std::move(name)) {}
+  explicit Mutex(const sched::OnRank& team, std::string name = "a mutex")
+      : WaitingRoom(team.scheduler()), name_(std::move(name)) {}
 
   /// Locks the mutex; waits while another task or thread holds it. **Blocks**: parks the task.
   /// **Errors**: as sched::wait_for() when it waits: in a destructor, see CancelledError.
@@ -83,8 +83,8 @@ class ConditionVariable final {
       : ConditionVariable(sched::current_scheduler("a condition"), std::move(name)) {}
   /// Makes a condition on the rank of a team: `ConditionVariable condition(world)`. **Caller**: any
   /// thread.
-  explicit ConditionVariable(sched::Scheduler& scheduler, std::string name = "a condition")
-      : scheduler_(scheduler), name_(std::move(name)) {}
+  explicit ConditionVariable(const sched::OnRank& team, std::string name = "a condition")
+      : scheduler_(team.scheduler()), name_(std::move(name)) {}
   ConditionVariable(const ConditionVariable&) = delete;
   ConditionVariable& operator=(const ConditionVariable&) = delete;
 
@@ -122,7 +122,7 @@ class Semaphore final : public sched::WaitingRoom {
       : Semaphore(sched::current_scheduler("a semaphore"), permits, std::move(name)) {}
   /// Makes a semaphore on the rank of a team: `Semaphore semaphore(world, 4)`. **Caller**: any
   /// thread. **Errors**: CheckError for a negative number of permits.
-  Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name = "a semaphore");
+  Semaphore(const sched::OnRank& team, std::int64_t permits, std::string name = "a semaphore");
 
   /// Takes one permit; waits until there is one. **Blocks**: parks the task. **Errors**: as
   /// sched::wait_for().
@@ -154,7 +154,7 @@ class Barrier final {
       : Barrier(sched::current_scheduler("a barrier"), count, std::move(name)) {}
   /// Makes a barrier on the rank of a team: `Barrier barrier(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a count below 1.
-  Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a barrier");
+  Barrier(const sched::OnRank& team, std::int64_t count, std::string name = "a barrier");
 
   Barrier(const Barrier&) = delete;
   Barrier& operator=(const Barrier&) = delete;
@@ -184,7 +184,7 @@ class Latch : public sched::WaitingRoom {
       : Latch(sched::current_scheduler("a latch"), count, std::move(name)) {}
   /// Makes a counter on the rank of a team: `Latch counter(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a negative count.
-  Latch(sched::Scheduler& scheduler, std::int64_t count, std::string name = "a latch");
+  Latch(const sched::OnRank& team, std::int64_t count, std::string name = "a latch");
 
   /// Adds to the count. **Blocks**: never. **Errors**: CheckError, and nothing changes, when the
   /// count is zero already (waiters may have destroyed the counter), for a count below 1, and when

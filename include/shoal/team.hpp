@@ -494,9 +494,9 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
       refuse_use();
     return *parts_.scope;
   }
-  /// Converts the team to the scheduler of the rank, on which locks and promises are made: Mutex
-  /// mutex(team).
-  operator sched::Scheduler&() { return scheduler(); }  // NOLINT(google-explicit-constructor)
+  /// Returns the scheduler of the rank, on which locks and promises are made: not for programs.
+  /// **Errors**: as scope().
+  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
 
  protected:
   /// Parts of the runtime that a team refers to. Not for programs.
@@ -624,7 +624,6 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
 
   [[nodiscard]] TeamCore& channel() const { return scope(); }
   [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
-  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
   template <class F>
   [[nodiscard]] auto submit_async(F function, const TaskOptions& options) {

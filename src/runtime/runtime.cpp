@@ -240,7 +240,7 @@ class Runtime::State {
 
   // Errors of a section leave it, and fail the world.
   void serve_rank(World& world) {
-    runtime::Orders orders(world);
+    runtime::Orders orders(world.scheduler());
     const Present present(*this, world, orders);
     while (runtime::Section* const section = orders.take()) {
       const Function<void(World&)> mine = section->function;

@@ -172,8 +172,8 @@ void ConditionVariable::notify_all() {
 
 // --- Semaphore
 
-Semaphore::Semaphore(sched::Scheduler& scheduler, std::int64_t permits, std::string name)
-    : WaitingRoom(scheduler), name_(std::move(name)), permits_(permits) {
+Semaphore::Semaphore(const sched::OnRank& team, std::int64_t permits, std::string name)
+    : WaitingRoom(team.scheduler()), name_(std::move(name)), permits_(permits) {
   SHOAL_CHECK(permits >= 0, "semaphore '{}' cannot have {} permits", name_, permits);
 }
 
@@ -226,8 +226,8 @@ std::string Semaphore::describe() const {
 
 // --- Barrier
 
-Barrier::Barrier(sched::Scheduler& scheduler, std::int64_t count, std::string name)
-    : scheduler_(scheduler), name_(std::move(name)), count_(count), missing_(count) {
+Barrier::Barrier(const sched::OnRank& team, std::int64_t count, std::string name)
+    : scheduler_(team.scheduler()), name_(std::move(name)), count_(count), missing_(count) {
   SHOAL_CHECK(count >= 1, "barrier '{}' cannot be for {} tasks", name_, count);
 }
 
@@ -287,8 +287,8 @@ void Barrier::arrive_and_wait() {
 
 // --- Latch
 
-Latch::Latch(sched::Scheduler& scheduler, std::int64_t count, std::string name)
-    : WaitingRoom(scheduler), name_(std::move(name)), count_(count) {
+Latch::Latch(const sched::OnRank& team, std::int64_t count, std::string name)
+    : WaitingRoom(team.scheduler()), name_(std::move(name)), count_(count) {
   SHOAL_CHECK(count >= 0, "latch '{}' cannot begin at {}", name_, count);
 }
 

@@ -267,7 +267,7 @@ TEST(Failure, ThreadsThatWait_GoOnWithCancelledError) {
 /// Promises to end even if the world fails, but does not.
 class Stubborn final : public shoal::sched::WaitingRoom {
  public:
-  explicit Stubborn(World& world) : WaitingRoom(world) {}
+  explicit Stubborn(World& world) : WaitingRoom(world.scheduler()) {}
   bool enlist(shoal::sync::Waiter& waiter) override {
     const shoal::sync::Lock lock(mutex_);
     waiters_.push(waiter);

@@ -310,7 +310,7 @@ TEST(Counts, ThatMakeNoSense_AreRefused) {
 /// Room that must not be used once its waiters were taken out: they may destroy it.
 class Departing final : public shoal::sched::WaitingRoom {
  public:
-  explicit Departing(World& world) : WaitingRoom(world) {}
+  explicit Departing(World& world) : WaitingRoom(world.scheduler()) {}
   bool enlist(shoal::sync::Waiter& waiter) override {
     const shoal::sync::Lock lock(mutex_);
     waiters_.push(waiter);

@@ -6,6 +6,7 @@
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/waiter.hpp>
 
+#include <concepts>
 #include <memory>
 #include <string>
 
@@ -137,6 +138,24 @@ void drop_deferred(sync::Waiter& waiter);
 
 /// Lets other tasks run, see shoal::yield().
 void yield();
+
+/// The rank on which a lock or a promise is made, given by a team there.
+class OnRank {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): an argument of constructors, which are explicit
+  template <class Place>
+    requires requires(const Place& place) {
+      { place.scheduler() } -> std::same_as<Scheduler&>;
+    }
+  OnRank(const Place& place) : scheduler_(place.scheduler()) {}
+  OnRank(Scheduler& scheduler) : scheduler_(scheduler) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  [[nodiscard]] Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  Scheduler& scheduler_;
+};
 
 /// Returns the scheduler of the caller's rank. **Errors**: CheckError, naming `what` and `remedy`,
 /// on a thread that is no worker.
