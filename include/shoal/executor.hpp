@@ -104,14 +104,14 @@ class Executor : public DistributedObject<Executor> {
   /// Adds a task, which stays on this rank. **Caller**: any task or main function of a member.
   template <class F>
     requires std::is_invocable_v<F&>
-  void submit(F function, int priority = 0) {
+  void spawn(F function, int priority = 0) {
     add(std::unique_ptr<object::ExecutorTask>(
         new object::LocalExecutorTask<F>(priority, std::move(function))));
   }
   /// Refused when it is compiled: priorities are integers.
   template <class F, std::floating_point Number>
     requires std::is_invocable_v<F&>
-  void submit(F /*function*/, Number /*priority*/) {
+  void spawn(F /*function*/, Number /*priority*/) {
     check_priority<Number>();
   }
   /// Adds a task `Function(args...)`, which runs on another rank if that has no task and the policy
@@ -119,7 +119,7 @@ class Executor : public DistributedObject<Executor> {
   /// in messages; a handle of a distributed object gives access to the representative on the rank
   /// that runs the task.
   template <auto Function, class... Args>
-  void submit_with_priority(int priority, Args... args) {
+  void spawn_with_priority(int priority, Args... args) {
     object::check_applied<Function, 0>(place_of_object(), args...);
     add(std::unique_ptr<object::ExecutorTask>(
         new object::MovableExecutorTask<Function, wire::Owner<Args>...>(
@@ -127,15 +127,27 @@ class Executor : public DistributedObject<Executor> {
   }
   /// Refused when it is compiled: priorities are integers.
   template <auto Function, std::floating_point Number, class... Args>
-  void submit_with_priority(Number /*priority*/, Args... /*args*/) {
+  void spawn_with_priority(Number /*priority*/, Args... /*args*/) {
     check_priority<Number>();
   }
   /// Adds a task `Function(args...)` with priority 0, which may run on another rank. See
-  /// submit_with_priority().
+  /// spawn_with_priority().
   template <auto Function, class... Args>
-  void submit(Args... args) {
-    submit_with_priority<Function>(0, std::move(args)...);
+  void spawn(Args... args) {
+    spawn_with_priority<Function>(0, std::move(args)...);
   }
+
+  /// @cond deprecated
+  template <class F>
+    requires std::is_invocable_v<F&>
+  [[deprecated("its name is spawn()")]] void submit(F function, int priority = 0) {
+    spawn(std::move(function), priority);
+  }
+  template <auto Function, class... Args>
+  [[deprecated("its name is spawn()")]] void submit(Args... args) {
+    spawn<Function>(std::move(args)...);
+  }
+  /// @endcond
 
   /// Returns the number of tasks of this rank that have not begun; it may be out of date at once.
   [[nodiscard]] std::size_t waiting_count() const;

@@ -3,5 +3,5 @@
 #include <shoal/object.hpp>
 
 void add(shoal::Executor& executor) {
-  executor.submit<[](int) {}>(0.5);
+  executor.spawn<[](int) {}>(0.5);
 }

@@ -3,5 +3,5 @@
 #include <shoal/object.hpp>
 
 void add(shoal::Executor& executor) {
-  executor.submit([] {}, 0.5);
+  executor.spawn([] {}, 0.5);
 }

@@ -274,7 +274,7 @@ void argument_from_outside_too_large(World& world) {
 
 void task_argument_too_large(World& world) {
   shoal::Executor executor(world);
-  if (world.rank() == 1) executor.submit<[](int) {}>(5'000'000'000L);
+  if (world.rank() == 1) executor.spawn<[](int) {}>(5'000'000'000L);
   executor.wait();
 }
 
@@ -331,7 +331,7 @@ void executor_wait_forgotten(World& world) {
   shoal::Executor executor(world);
   if (world.rank() == 1) {
     for (int i = 0; i < 50; ++i) {
-      executor.submit([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
+      executor.spawn([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
     }
   }
 }
@@ -343,7 +343,7 @@ void inner_executor_wait_forgotten(World& world) {
     shoal::Executor inner(team, outer);
     if (world.rank() == 1) {
       for (int i = 0; i < 20; ++i) {
-        inner.submit([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
+        inner.spawn([] { shoal::sleep_for(std::chrono::milliseconds(1)); });
       }
     }
   }

@@ -46,9 +46,9 @@ std::string order_of(F fill) {
 TEST(Executor, FifoAndPriority) {
   EXPECT_EQ(order_of([](World& world, auto task) {
               Executor executor(world);
-              executor.submit(task('a'), 1);
-              executor.submit(task('b'), 3);
-              executor.submit(task('c'), 2);
+              executor.spawn(task('a'), 1);
+              executor.spawn(task('b'), 3);
+              executor.spawn(task('c'), 2);
               EXPECT_EQ(executor.waiting_count(), 3U);
               executor.wait();
               EXPECT_EQ(executor.waiting_count(), 0U);
@@ -56,11 +56,11 @@ TEST(Executor, FifoAndPriority) {
             "abc");
   EXPECT_EQ(order_of([](World& world, auto task) {
               Executor executor(world, Policy::priority);
-              executor.submit(task('a'), 1);
-              executor.submit(task('b'), 3);
-              executor.submit(task('c'), 2);
-              executor.submit(task('d'), 3);
-              executor.submit(task('e'), -1);
+              executor.spawn(task('a'), 1);
+              executor.spawn(task('b'), 3);
+              executor.spawn(task('c'), 2);
+              executor.spawn(task('d'), 3);
+              executor.spawn(task('e'), -1);
               executor.wait();
             }),
             "bdcae");
@@ -72,11 +72,11 @@ TEST(Executor, OfAHierarchy_EachOrdersItsOwn) {
               Executor outer(world);
               Executor first(world, outer);
               Executor second(world, outer, Policy::priority);
-              for (const char name : {'a', 'b', 'c'}) first.submit(task(name));
-              second.submit(task('x'), 1);
-              second.submit(task('y'), 2);
-              second.submit(task('z'), 3);
-              outer.submit(task('o'));
+              for (const char name : {'a', 'b', 'c'}) first.spawn(task(name));
+              second.spawn(task('x'), 1);
+              second.spawn(task('y'), 2);
+              second.spawn(task('z'), 3);
+              outer.spawn(task('o'));
               outer.wait();
             }),
             "azobycx");
@@ -86,10 +86,10 @@ TEST(Executor, OfAHierarchy_EachOrdersItsOwn) {
               Executor low(world, outer, Policy::priority, 1);
               Executor high(world, outer, Policy::fifo, 2);
               Executor inner(world, high);
-              low.submit(task('l'), 100);
-              high.submit(task('h'));
-              inner.submit(task('i'));
-              outer.submit(task('o'), 3);
+              low.spawn(task('l'), 100);
+              high.spawn(task('h'));
+              inner.spawn(task('i'));
+              outer.spawn(task('o'), 3);
               outer.wait();
             }),
             "ohil");
@@ -103,7 +103,7 @@ TEST(Executor, OfANestedSection_WaitsForItsTasksOnly) {
       Team pair = world.split(world.rank() == 2 ? 1 : 0);
       Executor inner(pair, outer, Policy::priority);
       for (int i = 0; i < 5; ++i) {
-        inner.submit([&done] {
+        inner.spawn([&done] {
           shoal::yield();
           ++done;
         });
@@ -111,7 +111,7 @@ TEST(Executor, OfANestedSection_WaitsForItsTasksOnly) {
       inner.wait();
       EXPECT_EQ(done, 5);
     }
-    outer.submit([&done] { done += 100; });
+    outer.spawn([&done] { done += 100; });
     outer.wait();
     EXPECT_EQ(done, 105);
   });
@@ -137,9 +137,9 @@ TEST(Executor, ItsExample) {
     // [executors]
     shoal::Executor outer(world, shoal::Policy::priority);
     shoal::Executor inner(team, outer, shoal::Policy::stealing, 5);  // a section within the first
-    outer.submit([&] { ++done; }, 3);          // priority 3; stays on its rank
-    inner.submit<&count>(tally.handle(), 17);  // may run on another rank of the team
-    inner.wait();                              // all tasks of this section have run
+    outer.spawn([&] { ++done; }, 3);          // priority 3; stays on its rank
+    inner.spawn<&count>(tally.handle(), 17);  // may run on another rank of the team
+    inner.wait();                             // all tasks of this section have run
     outer.wait();
     // [/executors]
     EXPECT_EQ(done, 1);
@@ -154,8 +154,8 @@ TEST(Executor, ThatSteals_RunsEachTaskOnce_AndUsesOtherRanks) {
     Tally tally(world);
     Executor executor(world, Policy::stealing);
     if (world.rank() == 1) {
-      for (int i = 0; i < 150; ++i) executor.submit<&count>(tally.handle(), i);
-      executor.submit([&tally] { ++tally.ran[199]; });  // stays here
+      for (int i = 0; i < 150; ++i) executor.spawn<&count>(tally.handle(), i);
+      executor.spawn([&tally] { ++tally.ran[199]; });  // stays here
     }
     executor.wait();
     std::vector<int> sum = tally.ran;
@@ -177,9 +177,9 @@ TEST(Executor, OnThreads_RunsAllTasks) {
                   Executor outer(world, Policy::priority);
                   Executor stealing(world, outer, Policy::stealing, 1);
                   std::atomic<int> local{0};
-                  for (int i = 0; i < 500; ++i) outer.submit([&local] { ++local; }, i % 3);
+                  for (int i = 0; i < 500; ++i) outer.spawn([&local] { ++local; }, i % 3);
                   for (int i = 0; i < 60 && world.rank() == 0; ++i) {
-                    stealing.submit<[](const Handle<Tally>& to, int which) {
+                    stealing.spawn<[](const Handle<Tally>& to, int which) {
                       to.async<[](Tally& one, int at) { ++one.ran[static_cast<std::size_t>(at)]; }>(
                           Rank(2), which);
                     }>(tally.handle(), i);
@@ -198,8 +198,8 @@ TEST(Executor, ATaskThatThrows_FailsItsSection) {
   EXPECT_THAT(object_error(2, 4,
                            [](World& world) {
                              Executor executor(world);
-                             executor.submit([] { throw std::runtime_error("no more work"); });
-                             executor.submit([] {});
+                             executor.spawn([] { throw std::runtime_error("no more work"); });
+                             executor.spawn([] {});
                              executor.wait();
                            }),
               AllOf(HasSubstr("no more work"), HasSubstr("a task of an executor")));

@@ -226,7 +226,7 @@ TEST(Views, AsArgumentsOfAnExecutor_AreKeptUntilTheTaskHasRun) {
     if (world.rank() == 0) {
       for (int k = 0; k < 20; ++k) {
         with_text(60, static_cast<char>('a' + k),
-                  [&](auto view) { executor.submit<&expect_letters>(k, view); });
+                  [&](auto view) { executor.spawn<&expect_letters>(k, view); });
       }
     }
     executor.wait();
