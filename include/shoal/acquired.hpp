@@ -1,5 +1,5 @@
 #pragma once
-// Data in the hands of the main function, or of any other code that is no task of the flow.
+// Data that the main function, or other code outside the tasks of the flow, has acquired.
 
 #include <shoal/detail/flow/sequence.hpp>
 #include <shoal/flow_data.hpp>
@@ -15,7 +15,7 @@ namespace shoal {
 
 namespace flow {
 
-/// Entry in the queue of a datum, as that of a task that does nothing.
+/// Entry of an acquisition in the queue of a datum: a task that does nothing.
 class AcquireTask final : public FlowTask {
  public:
   AcquireTask(Sequence& sequence, const Request& request);
@@ -35,10 +35,10 @@ class AcquireTask final : public FlowTask {
   std::array<Access, 1> accesses_;
   Promise<void> promise_;
   Future<void> future_;
-  std::atomic<int> steps_{0};  // granted, given up: the second one releases
+  std::atomic<int> steps_{0};  // counts the grant and the abandonment; the second one releases
 };
 
-/// Gives the datum back when it ends.
+/// Releases the datum when it is destroyed.
 struct GiveBack {
   void operator()(AcquireTask* task) const;
 };

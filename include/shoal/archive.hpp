@@ -160,8 +160,9 @@ std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
   }
 }
 
-/// The same, of an encoding in pieces. `is_owner`: no one else has them: vectors take over their
-/// memory. **Lifetime**: views are valid as long as the pieces.
+/// Reads the values of an encoding in pieces, as decode(). `is_owner`: the caller is the only owner
+/// of the pieces, so that vectors take over their memory. **Lifetime**: views are valid as long as
+/// the pieces.
 template <class... Ts>
 std::tuple<Ts...> decode_pieces(net::Pieces& pieces, bool is_owner) {
   ReadArchive ar(pieces, is_owner);

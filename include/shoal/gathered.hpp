@@ -1,5 +1,5 @@
 #pragma once
-// Inputs of graph tasks that are many.
+// Inputs of graph tasks that take any number of values.
 
 #include <shoal/archive.hpp>
 

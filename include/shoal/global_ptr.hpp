@@ -40,7 +40,7 @@ class GlobalPtr {
   constexpr GlobalPtr(Rank rank, std::uint32_t memory, std::uint64_t offset)
       : rank_(rank.value()), memory_(memory), offset_(offset) {}
 
-  /// Returns the rank, in the team of the memory, in whose heap it points.
+  /// Returns the rank, in the team of the memory, of the heap that it points into.
   [[nodiscard]] constexpr Rank rank() const { return Rank(rank_); }
   /// Returns the offset in the heap of the rank, in bytes.
   [[nodiscard]] constexpr std::uint64_t offset() const { return offset_; }

@@ -27,15 +27,15 @@ struct VectorDistribution {
       std::size_t block) {
     return {block};
   }
-  /// The same for so many elements and ranks.
+  /// Returns the distribution of `size` elements over `ranks` ranks.
   [[nodiscard]] Distribution over(std::size_t size, int ranks) const {
     return block == 0 ? Distribution::blocked(size, ranks)
                       : Distribution::block_cyclic(size, ranks, block);
   }
 };
 
-/// A co-array: memory at the same offset of every rank's heap, so that the address of any element
-/// follows from its number, without a look-up (ppl paper, section 2.3: gvec). Elements are zeros at
+/// A co-array: memory at the same offset of every rank's heap. The address of any element follows
+/// from its index, without a look-up (ppl paper, section 2.3: gvec). Elements are zeros at
 /// first.
 ///
 /// **Caller** of constructor and destructor: all ranks, in the same order. They do not wait for

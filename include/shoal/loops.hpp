@@ -1,5 +1,5 @@
 #pragma once
-// Loops whose iterations the workers of a rank share.
+// Loops with iterations that the workers of a rank share.
 //
 // Each call runs iterations in its caller, and workers without work take part: one takes half of
 // what nobody has begun. No number says how many iterations go together: that follows the time
@@ -53,7 +53,7 @@ namespace loops {
 template <class T>
 concept Index = std::integral<T> && !std::same_as<T, bool>;
 
-/// Something with a begin and an end, by whose positions one may jump.
+/// A range with random access: a begin and an end that are random-access iterators.
 template <class R>
 concept RandomRange = requires(R& range) {
   { std::begin(range) } -> std::random_access_iterator;
@@ -149,8 +149,7 @@ void parallel_for(It first, It last, F&& f, const LoopOptions& options = {}) {
   }
 }
 
-/// Calls f(element) for each element of a vector, an array, or another range by whose positions
-/// one may jump.
+/// Calls f(element) for each element of a vector, an array, or another range with random access.
 template <loops::RandomRange R, class F>
 void parallel_for(R&& range, F&& f, const LoopOptions& options = {}) {
   parallel_for(std::begin(range), std::end(range), std::forward<F>(f), options);
@@ -316,8 +315,8 @@ void parallel_sort(It first, It last, const Less& less = {}, const LoopOptions& 
   loops::sort("parallel_sort", options, first, last, less);
 }
 
-/// Sorts a vector, an array, or another range by whose positions one may jump; see parallel_sort()
-/// of iterators.
+/// Sorts a vector, an array, or another range with random access; see parallel_sort() of
+/// iterators.
 template <loops::RandomRange R, class Less = loops::Less>
 void parallel_sort(R&& range, const Less& less = {}, const LoopOptions& options = {}) {
   parallel_sort(std::begin(range), std::end(range), less, options);

@@ -21,8 +21,8 @@ template <class T>
 struct RemotePromise {
   /// Rank in the world of the promise.
   int rank = -1;
-  /// Whether it was published in the world, and is answered over that: 1 or 0. Its rank may have
-  /// yet to make the team of the code that answers.
+  /// 1: the promise was published in the world, and answers travel in the world, as its rank may
+  /// not have made the team of the code that answers yet; 0: in a team.
   std::uint32_t in_world = 0;
   /// Number of the promise on its rank.
   std::uint64_t number = 0;

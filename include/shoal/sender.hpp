@@ -162,7 +162,7 @@ class ScheduleSender {
   class Env {
    public:
     explicit Env(Team& team) : team_(&team) {}
-    /// Returns the scheduler in whose tasks the values come.
+    /// Returns the scheduler of the tasks that deliver the values.
     [[nodiscard]] TeamScheduler query(
         execution::get_completion_scheduler_t<execution::set_value_t>) const noexcept;
 
