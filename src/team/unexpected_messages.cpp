@@ -77,9 +77,9 @@ net::PacketHolder copy_of(const net::Packet& packet, const net::Run& run, std::s
   copy->header() = packet.header();
   copy->header().size_bytes = 0;
   copy->header().message_count = 0;
-  if (packet.apart != nullptr) {
-    copy->apart = std::make_unique<net::PacketPieces>();
-    copy->apart->size_bytes = packet.piece_bytes();  // for reports
+  if (packet.out_of_band != nullptr) {
+    copy->out_of_band = std::make_unique<net::PacketPieces>();
+    copy->out_of_band->size_bytes = packet.piece_bytes();  // for reports
   }
   sync::pass_on(&packet, copy);
   for (std::uint64_t i = 0; i < count; ++i, offset += run.step()) {
