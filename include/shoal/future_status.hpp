@@ -1,6 +1,8 @@
 #pragma once
 // Result of a wait with a deadline.
 
+#include <shoal/detail/base/language.hpp>
+
 #include <cstdint>
 
 namespace shoal {

@@ -139,35 +139,39 @@ void slow_link(Advice& advice) {
   constexpr std::size_t kPairsMin = 4;
   constexpr double kSlower = 4;
   using Pair = std::pair<int, int>;
-  std::map<int, std::map<Pair, std::pair<double, double>>> ways;  // by size: sum, count
+  std::map<int, std::map<Pair, std::vector<double>>> ways;  // by size
   for (const Message& message : advice.model.messages) {
     const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
     if (message.from < 0 || message.to < 0 || message.from == message.to) continue;
     if (message.sent == kNever || arrived == kNever) continue;
     const Blocked blocked = blocked_before(advice.model, message);
     const std::int64_t until = blocked.busy_since == kNever ? arrived : blocked.busy_since;
-    auto& way = ways[size_class_of(message)][{message.from, message.to}];
-    way.first += number(until - message.sent);
-    way.second += 1;
+    ways[size_class_of(message)][{message.from, message.to}].push_back(
+        number(until - message.sent));
   }
   Pair slowest{-1, -1};
   int of_size = 0;
   double worst = 0;
-  std::pair<double, double> means;  // of that pair, and of the others
+  // Medians: one message that met a busy processor says nothing about the link.
+  const auto median = [](std::vector<double> times) {
+    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+  };
+  std::pair<double, double> medians;  // of that pair, and of the others
   for (const auto& [size, pairs] : ways) {
     if (pairs.size() < kPairsMin) continue;
     std::vector<double> all;
-    for (const auto& [pair, way] : pairs) all.push_back(way.first / way.second);
-    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-    std::nth_element(all.begin(), middle, all.end());
-    for (const auto& [pair, way] : pairs) {
-      const double mean = way.first / way.second;
-      const double lost = (mean - *middle) * way.second;
-      if (mean < kSlower * *middle || lost <= worst) continue;
+    for (const auto& [pair, times] : pairs) all.push_back(median(times));
+    const double usual = median(all);
+    for (const auto& [pair, times] : pairs) {
+      const double own = median(times);
+      const double lost = (own - usual) * static_cast<double>(times.size());
+      if (own < kSlower * usual || lost <= worst) continue;
       worst = lost;
       slowest = pair;
       of_size = size;
-      means = {mean, *middle};
+      medians = {own, usual};
     }
   }
   if (slowest.first < 0) return;
@@ -183,12 +187,12 @@ void slow_link(Advice& advice) {
   if (cost < kNoticeable) return;
   advice.add_timed(
       {"slow-link", cost, name_of_messages(advice, slowest.first, slowest.second), slowest.second},
-      fmt::format("messages from rank {} to rank {} take {} (mean), those of their size "
+      fmt::format("messages from rank {} to rank {} take {} (median), those of their size "
                   "between other ranks {}, and are {} of the critical path: look at the "
                   "network between their nodes, or place ranks that exchange much on one "
                   "node",
-                  slowest.first, slowest.second, time_text(means.first), time_text(means.second),
-                  share_text(cost, 1)));
+                  slowest.first, slowest.second, time_text(medians.first),
+                  time_text(medians.second), share_text(cost, 1)));
 }
 
 }  // namespace

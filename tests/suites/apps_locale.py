@@ -136,11 +136,14 @@ class Locales(suite.Suite):
         path = self.scratch / "a.trace"
         self.run_command([self.program("cholesky"), "--n", 256, "--tile", 32, "--sim", "--ranks",
                           2, "--trace", path], environment=self.german)
-        texts = [self.run_command([self.program("shoal-trace"), *arguments, path],
-                                  environment=environment).output
-                 for arguments in (["summary"], ["convert", "--to", "csv"], ["convert", "--to",
-                                                                             "chrome"])
-                 for environment in ({"LC_ALL": "C"}, self.german)]
+        texts = []
+        for arguments in (["summary"], ["convert", "--to", "csv"], ["convert", "--to", "perfetto"]):
+            for environment in ({"LC_ALL": "C"}, self.german):
+                file = self.scratch / "converted"
+                output = ["--output", file] if arguments[0] == "convert" else []
+                text = self.run_command([self.program("shoal-trace"), *arguments, *output, path],
+                                        environment=environment).output
+                texts.append(file.read_text() if output else text)
         for plain, german in zip(texts[::2], texts[1::2]):
             self.assertTrue(plain)
             self.assertEqual(plain, german)
