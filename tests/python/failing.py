@@ -21,7 +21,8 @@ def task_raises(world):
     except shoal.TaskError as error:
         assert error.rank == world.size - 1 and error.task.endswith("breakfast"), vars(error)
         assert "LookupError: no more bananas" in error.text and "in breakfast" in error.text
-        print("known on", world.rank, flush=True)
+        # In one piece: ranks of a process share the stream.
+        print(f"known on {world.rank}\n", end="", flush=True)
         raise
 
 
