@@ -171,6 +171,19 @@ std::map<int, std::vector<std::uint64_t>> run_dag(World& world, const Dag& dag, 
   return results;
 }
 
+/// Runs `check` simulated for each seed, and for one of ten on threads.
+void over_seeds(void (*check)(std::uint64_t seed, const std::vector<std::string>& arguments)) {
+  constexpr int kSeeds = sized_on_one_thread(300, 30);
+  const std::uint64_t first = first_seed() % 1000000;
+  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    check(seed, {"--sim", "--ranks", std::to_string(1 + seed % 4), "--workers",
+                 std::to_string(1 + seed % 3), "--sim-seed", std::to_string(seed)});
+    if (seed % 10 == 0) check(seed, {"--ranks", "2", "--workers", "2"});
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 void check_dag(std::uint64_t seed, const std::vector<std::string>& arguments) {
   const Dag dag = make_dag(seed, 40);
   const std::vector<std::uint64_t> expected = values_of(dag);
@@ -191,17 +204,7 @@ void check_dag(std::uint64_t seed, const std::vector<std::string>& arguments) {
       0);
 }
 
-TEST(Retries, AGraphWithEdgesOfAllKinds_HasTheValuesOfOneWithoutFailures) {
-  constexpr int kSeeds = sized_on_one_thread(300, 30);
-  const std::uint64_t first = first_seed() % 1000000;
-  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    check_dag(seed, {"--sim", "--ranks", std::to_string(1 + seed % 4), "--workers",
-                     std::to_string(1 + seed % 3), "--sim-seed", std::to_string(seed)});
-    if (seed % 10 == 0) check_dag(seed, {"--ranks", "2", "--workers", "2"});
-    if (::testing::Test::HasFailure()) return;
-  }
-}
+TEST(Retries, AGraphWithEdgesOfAllKinds_HasTheValuesOfOneWithoutFailures) { over_seeds(check_dag); }
 
 /// A statement of a flow: datum `to` becomes a function of itself and of others.
 struct Statement {
@@ -263,16 +266,6 @@ void check_flow(std::uint64_t seed, const std::vector<std::string>& arguments) {
   EXPECT_EQ(code, 0);
 }
 
-TEST(Retries, AFlow_HasTheValuesOfOneWithoutFailures) {
-  constexpr int kSeeds = sized_on_one_thread(300, 30);
-  const std::uint64_t first = first_seed() % 1000000;
-  for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
-    SCOPED_TRACE(seed);
-    check_flow(seed, {"--sim", "--ranks", std::to_string(1 + seed % 4), "--workers",
-                      std::to_string(1 + seed % 3), "--sim-seed", std::to_string(seed)});
-    if (seed % 10 == 0) check_flow(seed, {"--ranks", "2", "--workers", "2"});
-    if (::testing::Test::HasFailure()) return;
-  }
-}
+TEST(Retries, AFlow_HasTheValuesOfOneWithoutFailures) { over_seeds(check_flow); }
 
 }  // namespace runtime_retries_test

@@ -6,6 +6,7 @@ import operator
 
 import shoal
 from shoal import _graph
+from support import refuses
 
 ran = []
 
@@ -92,28 +93,15 @@ def check_arrays(world):
     assert list(world.allreduce(small, shoal.PRODUCT)) == [2.0 ** size]
     assert world.allreduce(3, shoal.SUM) == 3 * size
     assert len(world.allreduce(small, operator.add)) == size  # Python's own +
-    try:
-        world.allreduce(array.array("H", [1]), shoal.SUM)
-        raise AssertionError("not refused")
-    except shoal.CheckError as error:
-        assert "signed integers" in str(error)
-
-
-def refuses(pattern, function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-    except shoal.CheckError as error:
-        assert pattern in str(error), error
-    else:
-        raise AssertionError(f"{pattern!r} was not refused")
+    refuses(shoal.CheckError, "signed integers", world.allreduce, array.array("H", [1]), shoal.SUM)
 
 
 def check_refusals(world, graph):
-    refuses("cannot be hashed", graph.fulfill, [1])
-    refuses("at least 1", graph.fulfill, 1, 0)
-    refuses("indegree is 0", shoal.TaskGraph, print, 0)
-    refuses("task is 3", shoal.TaskGraph, 3)
-    refuses("cannot be sent", graph.fulfill, lambda: 0)
+    refuses(shoal.CheckError, "cannot be hashed", graph.fulfill, [1])
+    refuses(shoal.CheckError, "at least 1", graph.fulfill, 1, 0)
+    refuses(shoal.CheckError, "indegree is 0", shoal.TaskGraph, print, 0)
+    refuses(shoal.CheckError, "task is 3", shoal.TaskGraph, 3)
+    refuses(shoal.CheckError, "cannot be sent", graph.fulfill, lambda: 0)
 
 
 def main(world):
@@ -130,6 +118,6 @@ if __name__ == "__main__":
     result = shoal.run(main)
     if result is not None:
         graph, team = result
-        refuses("has ended", graph.fulfill, 1)
-        refuses("has ended", team.barrier)
+        refuses(shoal.CheckError, "has ended", graph.fulfill, 1)
+        refuses(shoal.CheckError, "has ended", team.barrier)
         print("good")

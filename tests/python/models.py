@@ -3,6 +3,7 @@
 import threading
 
 import shoal
+from support import refuses
 
 seen = []
 
@@ -31,15 +32,6 @@ class Bank(shoal.Object):
         """An invocation that waits for one on another rank."""
         self.balance -= amount
         return self[rank].deposit(amount).result()
-
-
-def refuses(kind, pattern, function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-    except kind as error:
-        assert pattern in str(error), error
-    else:
-        raise AssertionError(f"{pattern!r} was not refused")
 
 
 def check_objects(world):

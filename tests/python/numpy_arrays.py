@@ -3,6 +3,7 @@
 import numpy as np
 
 import shoal
+from support import refuses
 
 
 def doubled(array):
@@ -30,11 +31,7 @@ def main(world):
     assert world.broadcast(large, root=0).shape == (300, 400)
     ones = np.ones((100, 100))
     assert (world.allreduce(ones, shoal.SUM) == world.size).all() and (ones == 1).all()
-    try:
-        world.allreduce(np.ones(3, np.uint8), shoal.SUM)
-        raise AssertionError("not refused")
-    except shoal.CheckError as error:
-        assert "signed integers" in str(error)
+    refuses(shoal.CheckError, "signed integers", world.allreduce, np.ones(3, np.uint8), shoal.SUM)
     ga = shoal.GlobalArray(100)
     if world.rank == 0:
         ga[:] = np.linspace(0, 1, 100)

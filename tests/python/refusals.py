@@ -1,18 +1,9 @@
 """Wrong calls: each is a Python exception that says what, where, and what to do."""
 
-import re
 import threading
 
 import shoal
-
-
-def refuses(kind, pattern, function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-    except kind as error:
-        assert re.search(pattern, str(error)), f"{error!r} does not match {pattern!r}"
-    else:
-        raise AssertionError(f"{pattern!r} was not refused")
+from support import refuses
 
 
 def local():

@@ -5,6 +5,7 @@ import concurrent.futures
 import threading
 
 import shoal
+from support import refuses
 
 
 @shoal.task
@@ -19,15 +20,6 @@ def total(count):
 
 def raises():
     raise LookupError("no such record")
-
-
-def refuses(kind, pattern, function, *arguments, **keywords):
-    try:
-        function(*arguments, **keywords)
-    except kind as error:
-        assert pattern in str(error), error
-    else:
-        raise AssertionError(f"{pattern!r} was not refused")
 
 
 def check_threads(runtime):
@@ -83,10 +75,6 @@ if __name__ == "__main__":
         future = executor.submit(raises)
         assert isinstance(future.exception(), LookupError)
         assert concurrent.futures.wait([executor.submit(abs, 1)]).not_done == set()
-    try:
-        shoal.Runtime(sim=True)
-        raise AssertionError("not refused")
-    except shoal.ConfigError as error:
-        assert "sim" in str(error)
+    refuses(shoal.ConfigError, "sim", shoal.Runtime, sim=True)
     assert shoal._core._counts() == (0, 0), shoal._core._counts()
     print("good")
