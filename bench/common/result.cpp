@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace bench {
 
@@ -25,6 +27,23 @@ void print(const Result& result) {
                                        {"config", to_json(result.config)},
                                        {"verified", true}};
   std::puts(line.dump().c_str());
+}
+
+int report(const Result& result, const std::function<void()>& measure) {
+  try {
+    measure();
+    print(result);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s %s: %s\n", result.side.c_str(), result.kernel.c_str(), error.what());
+    return 1;
+  }
+}
+
+double median_of(int repeat, const std::function<double()>& run) {
+  std::vector<double> values;
+  for (int i = 0; i < repeat; ++i) values.push_back(run());
+  return median(std::move(values));
 }
 
 double median(std::vector<double> values) {

@@ -11,8 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <functional>
 #include <random>
 #include <stdexcept>
@@ -77,12 +75,9 @@ class Program {
   int main(int argc, char** argv) {
     form_ = Side::forms().front();
     if (const auto code = app_.parse(argc, argv)) return *code;
-    try {
+    return report(result_, [this] {
       Side::start(workers_, [this] {
-        std::vector<double> seconds;
-        for (int i = 0; i < repeat_; ++i) seconds.push_back(run_());
-        const double one = median(seconds);
-        result_.side = Side::name();
+        const double one = median_of(repeat_, run_);
         result_.config = {{"count", count_},
                           {"body_ns", body_ns_},
                           {"shape", shape_},
@@ -91,12 +86,7 @@ class Program {
         result_.values = {{"seconds", one},
                           {"ns_per_iteration", one * 1e9 / static_cast<double>(count_)}};
       });
-      print(result_);
-      return 0;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s %s: %s\n", Side::name(), result_.kernel.c_str(), error.what());
-      return 1;
-    }
+    });
   }
 
  private:
@@ -111,6 +101,7 @@ class Program {
         ->check(cli::one_of(Side::forms()));
     kernel.callback([this, name, run = std::move(run)] {
       result_.kernel = name;
+      result_.side = Side::name();
       run_ = run;
     });
     return kernel;

@@ -11,12 +11,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
 #include <functional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace bench::runtime {
 
@@ -36,19 +33,11 @@ class Program {
 
   int main(int argc, char** argv) {
     if (const auto code = app_.parse(argc, argv)) return *code;
-    try {
-      std::vector<double> seconds;
-      for (int i = 0; i < repeat_; ++i) seconds.push_back(run_());
-      const double one = median(seconds);
-      result_.side = Side::name();
+    return report(result_, [this] {
+      const double one = median_of(repeat_, run_);
       result_.config = {{"count", count_}, {"workers", std::int64_t{workers_}}};
       result_.values = {{"seconds", one}, {"each_ns", one * 1e9 / static_cast<double>(count_)}};
-      print(result_);
-      return 0;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s %s: %s\n", Side::name(), result_.kernel.c_str(), error.what());
-      return 1;
-    }
+    });
   }
 
  private:
@@ -60,6 +49,7 @@ class Program {
         ->check(cli::positive_number());
     kernel.callback([this, name, run = std::move(run)] {
       result_.kernel = name;
+      result_.side = Side::name();
       run_ = run;
     });
   }

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <stdexcept>
 #include <string>
-#include <vector>
 #include "cli/command_line.hpp"
 
 #include "common/resident.hpp"
@@ -36,15 +33,7 @@ class Program {
   int main(int argc, char** argv) {
     side_.form = side_.forms().front();
     if (const auto code = app_.parse(argc, argv)) return *code;
-    try {
-      side_.start(side_.workers, run_);
-      print(result_);
-      return 0;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s %s: %s\n", side_.name().c_str(), result_.kernel.c_str(),
-                   error.what());
-      return 1;
-    }
+    return bench::report(result_, [this] { side_.start(side_.workers, run_); });
   }
 
  private:
@@ -174,9 +163,7 @@ class Program {
   }
 
   [[nodiscard]] double time(const std::function<double()>& run) const {
-    std::vector<double> seconds(static_cast<std::size_t>(repeat_));
-    std::generate(seconds.begin(), seconds.end(), run);
-    return median(seconds);
+    return median_of(repeat_, run);
   }
 
   // Time of all workers, for each of `count` operations.
