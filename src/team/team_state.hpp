@@ -12,7 +12,7 @@
 
 namespace shoal::term {
 
-/// Who has made a Hold.
+/// The maker of a Hold: a task, or the main function.
 struct HoldMaker {
   std::string text;      // "task 'x', at a.cpp:12"
   bool is_main = false;  // the main function

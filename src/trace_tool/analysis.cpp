@@ -557,7 +557,7 @@ class Chains {
     return std::max<std::int64_t>(std::min(until, segment.end) - segment.begin, 0);
   }
 
-  /// What a segment had done by `until` is followed by the chain of another one.
+  /// Appends the chain of segment `to` to the work of segment `from` before `until`.
   void lead(std::uint32_t from, std::int64_t until, std::uint32_t to) {
     chains_[from] = std::max(chains_[from], work(model_.segments[from], until) + chains_[to]);
   }

@@ -485,7 +485,7 @@ TEST_F(TraceRuns, ContinuationsOfFutures_NeedAllOfThem) {
   }
 }
 
-// Those that have ended before somebody waits for all of them, too.
+// Also parts that have ended before a task waits for all of them.
 TEST_F(TraceRuns, FinishedPartsOfFutures_AreDependencies) {
   for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
     const Path path(record(sim_config(1, 4, seed), [](World& world) {

@@ -545,7 +545,7 @@ TEST(Retries, AFunctionThatCannotBeginAgain_IsRefused) {
       EXPECT_THAT(error.what(), HasSubstr("task 'once' cannot be tried again: its function is "
                                           "mutable and cannot be copied"));
     }
-    // What it only reads may be of any type.
+    // Captures that it only reads may be of any type.
     Failing failing(1);
     auto value = world.async(
         [&failing, p = std::make_unique<int>(5)] {
