@@ -38,9 +38,9 @@ class Counters final : private shoal::term::Unsatisfied {
               return values_[key];
             },
             {shoal::Delivery::inlined})) {
-    team_.scope().add(*this);
+    team_.core().add(*this);
   }
-  ~Counters() { team_.scope().remove(*this); }
+  ~Counters() { team_.core().remove(*this); }
   Counters(const Counters&) = delete;
   Counters& operator=(const Counters&) = delete;
 
@@ -65,7 +65,7 @@ class Counters final : private shoal::term::Unsatisfied {
   void on_add(Rank source, int key, int amount, std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     // Checker: on in simulated runs, which go through orders that no machine shows.
-    if (team_.scope().checks_graphs() && number != ++received_[source.value()]) {
+    if (team_.core().checks_graphs() && number != ++received_[source.value()]) {
       throw shoal::CheckError("an addition of rank " + std::to_string(source.value()) +
                               " was lost, came twice or overtook another");
     }

@@ -46,8 +46,7 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
   const int failing = team.allreduce(handle != nullptr ? team.size() : team.rank().value(),
                                      [](int a, int b) { return a < b ? a : b; });
   if (failing == team.rank()) {
-    messaging::fail(Objects::of(team).channel(), reply, "the constructor of " + type_name<T>(),
-                    error);
+    messaging::fail(Objects::of(team).core(), reply, "the constructor of " + type_name<T>(), error);
   }
   if (failing < team.size()) {
     if (handle != nullptr) Objects::of(team).drop(handle.address());
@@ -71,7 +70,7 @@ template <class T, class... Args>
 [[nodiscard]] Future<Handle<object::RootOf<T>>> construct(Team& team, const RankSet& ranks,
                                                           Args... args) {
   using Result = Handle<object::RootOf<T>>;
-  sched::Scheduler& scheduler = team.scope().scheduler();
+  sched::Scheduler& scheduler = team.core().scheduler();
   Promise<Result> made(scheduler, "construct()");
   Future<Result> handle = made.future();
   const RemotePromise<Result> reply = team.publish(std::move(made));

@@ -425,7 +425,7 @@ class GlobalMemory {
     memory::check_sum<T>();
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
-    const sync::Ref pending(new memory::PendingWord<T>(core_->scope().scheduler()));
+    const sync::Ref pending(new memory::PendingWord<T>(core_->team().scheduler()));
     Future<T> before = pending->future();
     const memory::Word word = word_for<T>(memory::WordOp::add, value, T());
     if (std::byte* place = this->at(at, sizeof(T), Access::word)) {
@@ -473,7 +473,7 @@ class GlobalMemory {
   }
   template <class T>
   [[nodiscard]] sync::Ref<memory::PendingValue<T>> make_pending() const {
-    return sync::Ref(new memory::PendingValue<T>(core_->scope().scheduler()));
+    return sync::Ref(new memory::PendingValue<T>(core_->team().scheduler()));
   }
   /// Returns the address of the memory in this process, if it is known to be in reach; else
   /// nullptr.

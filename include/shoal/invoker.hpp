@@ -22,7 +22,7 @@ namespace object {
 [[nodiscard]] Objects& sender_of(const Place& place);
 /// Throws CheckError for the use of an empty handle.
 [[noreturn]] void refuse_empty_handle();
-/// Channel of the promises for results.
+/// Team of the promises for results.
 [[nodiscard]] TeamCore& reply_channel(const Place& place);
 /// Waits for the end of all work of the object's team, as Invoker::fence() does.
 void fence(Objects& objects);

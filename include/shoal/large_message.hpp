@@ -53,11 +53,11 @@ struct LargeHeader {
 /// construction to its destruction, whether it ran or sending failed before.
 class CountedEvent : public net::Completion {
  public:
-  CountedEvent(Channel& channel, std::string name) : channel_(channel), name_(std::move(name)) {
-    channel_.scope().counts.message_queued(channel_.scheduler().count_slot());
+  CountedEvent(TeamCore& channel, std::string name) : channel_(channel), name_(std::move(name)) {
+    channel_.counts.message_queued(channel_.scheduler().count_slot());
   }
   ~CountedEvent() override {
-    channel_.scope().counts.messages_processed(channel_.scheduler().count_slot());
+    channel_.counts.messages_processed(channel_.scheduler().count_slot());
   }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
@@ -71,10 +71,10 @@ class CountedEvent : public net::Completion {
 
  protected:
   virtual void act() = 0;
-  [[nodiscard]] Channel& channel() const { return channel_; }
+  [[nodiscard]] TeamCore& core() const { return channel_; }
 
  private:
-  Channel& channel_;
+  TeamCore& channel_;
   std::string name_;
   std::uint64_t message_id_ = 0;
   Rank peer_;
@@ -85,7 +85,7 @@ class CountedEvent : public net::Completion {
 template <class F>
 class FunctionEvent final : public CountedEvent {
  public:
-  FunctionEvent(Channel& channel, std::string name, F function)
+  FunctionEvent(TeamCore& channel, std::string name, F function)
       : CountedEvent(channel, std::move(name)), function_(std::move(function)) {}
 
  private:
@@ -93,7 +93,7 @@ class FunctionEvent final : public CountedEvent {
   F function_;
 };
 template <class F>
-std::unique_ptr<CountedEvent> make_event(Channel& channel, const std::string& name, F f) {
+std::unique_ptr<CountedEvent> make_event(TeamCore& channel, const std::string& name, F f) {
   return std::unique_ptr<CountedEvent>(new FunctionEvent<F>(channel, name, std::move(f)));
 }
 
@@ -105,7 +105,7 @@ struct Payload {
 
 /// Sends the header and the arguments, and the payload after them; `release` runs on this rank when
 /// the payload may be reused.
-void send_large(Channel& channel, const Route& route, const Payload& payload,
+void send_large(TeamCore& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release);
 
 /// Receives the payload in `place`, and then runs `arrived`, at once or later.
@@ -113,7 +113,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
                    std::unique_ptr<CountedEvent> arrived);
 /// Multicasts the payload with its arguments; `release` runs on this rank, in a handler, when the
 /// payload may be reused.
-void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_large(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release);
 /// Drops the payload of a message whose scope has failed.
@@ -153,11 +153,11 @@ void drop_payload(const Message& message, const LargeHeader& header);
 /// Reads the header of a large message; sets `arguments` to the bytes after it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
 /// A payload has arrived. **Errors**: CheckError if its handler was removed since it was announced.
-void check_live(const Channel& channel, const Handler& handler);
+void check_live(const TeamCore& channel, const Handler& handler);
 [[noreturn]] void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given);
 
 /// Runs `function` as a task made from a message.
-void submit_delivered(Channel& channel, std::string name, int priority, Function<void()> function);
+void submit_delivered(TeamCore& channel, std::string name, int priority, Function<void()> function);
 
 /// Sizes of the payloads of one LargeMessage, in programs that are built with debug checks.
 class PayloadSizes {

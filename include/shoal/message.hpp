@@ -60,7 +60,7 @@ template <auto Function, Delivery How>
 inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
 
 template <class Static, net::Lane lane = net::Lane::normal, std::uint32_t flags = 0, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_static(Channel& channel, Rank target, Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_static(TeamCore& channel, Rank target, Args&&... args) {
   const std::uint32_t handler = Static::handler.index() | channel.flag_bits() | flags;
   send_message<lane>(channel, {handler, Static::handler.signature(), target},
                      typename Static::Traits::Wires{}, std::forward<Args>(args)...);
@@ -68,7 +68,7 @@ SHOAL_ALWAYS_INLINE inline void send_static(Channel& channel, Rank target, Args&
 /// Runs a function of a model, named by `am<function>`, on a rank of the channel's team. See
 /// kOwnOrderBit.
 template <auto Function, Delivery How, class... Args>
-void send(Channel& channel, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
+void send(TeamCore& channel, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
   send_static<StaticFunction<Function, How>, net::Lane::normal, kOwnOrderBit>(
       channel, target, std::forward<Args>(args)...);
 }

@@ -1,12 +1,13 @@
 #pragma once
 // Context of a handler: where its message comes from, and the objects of the receiving rank.
 
-#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/rank.hpp>
 
 #include <type_traits>
 
 namespace shoal {
+
+class TeamCore;
 
 namespace messaging {
 /// Specialized for the types that handlers may take by reference as their first parameter, with
@@ -33,8 +34,8 @@ class MessageContext {
   [[nodiscard]] T& get() const {
     return messaging::ContextOf<T>::get(*this);
   }
-  /// Channel of the team that the message was sent on.
-  [[nodiscard]] TeamCore& channel() const { return *channel_; }
+  /// Core of the team that the message was sent on.
+  [[nodiscard]] TeamCore& core() const { return *channel_; }
 
  private:
   TeamCore* channel_;

@@ -55,10 +55,10 @@ class ObjectCache {
         core_(scheduler(), name, std::make_unique<memory::PolicyOf<Policy>>(std::move(policy)),
               [this](const CacheKey& key, const FetchRef& fetch) { request(key, fetch); }),
         ask_(
-            channel(), [this](std::uint64_t offset) -> const T& { return *object_at(offset); },
+            core(), [this](std::uint64_t offset) -> const T& { return *object_at(offset); },
             messaging::model_options("cache '" + name + "': a request"), place),
         compare_(
-            channel(),
+            core(),
             [this](std::uint64_t offset, const std::vector<std::byte>& copy) {
               return Compared(is_same(*object_at(offset), copy),
                               memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
@@ -153,8 +153,8 @@ class ObjectCache {
     const std::shared_ptr<Place> object;
   };
 
-  [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().scope().scheduler(); }
-  [[nodiscard]] TeamCore& channel() const { return memory_.core().scope(); }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return memory_.core().team().scheduler(); }
+  [[nodiscard]] TeamCore& core() const { return memory_.core().team(); }
   static CacheKey key_of(GlobalPtr<T> object) { return object.template cast<const std::byte>(); }
   static CacheRef<T> as_ref(Copy copy) {
     return std::static_pointer_cast<const T>(std::move(copy));
@@ -252,7 +252,7 @@ class ObjectCache {
     };
     // In the scope of the memory: tasks of others may wait for the copy, too.
     sched::submit_after(
-        *state, sched::make_function_task(memory_.core().scope(), core_.name(), std::move(keep)));
+        *state, sched::make_function_task(memory_.core().team(), core_.name(), std::move(keep)));
   }
   /// An error of the owner as the caller's own.
   static std::exception_ptr refusal(const std::exception_ptr& error) {

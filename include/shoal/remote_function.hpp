@@ -33,7 +33,7 @@ decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&...
 /// task or handler.
 template <class Result, class Run>
 void reply_with(const MessageContext& context, const RemotePromise<Result>& reply, Run run) {
-  Channel& channel = context.channel();
+  TeamCore& channel = context.core();
   try {
     if constexpr (std::is_void_v<Result>) {
       run();
@@ -75,7 +75,7 @@ std::unique_ptr<sched::Task> make_call_task(sched::TaskScope& scope, F function)
 template <class Named, class... Values>
 void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, Values...>> reply,
                  Values... values) {
-  Channel& channel = context.channel();
+  TeamCore& channel = context.core();
   channel.scheduler().submit(make_call_task<Named>(
       channel, [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
         reply_with(context, reply, [&]() -> decltype(auto) {
@@ -106,16 +106,16 @@ struct CallHandler {
 /// A promise that is published, and its future.
 template <class Result>
 struct Awaited {
-  explicit Awaited(Channel& channel)
+  explicit Awaited(TeamCore& channel)
       : Awaited(channel, Promise<Result>(channel.scheduler(), sched::StaticName{"a call"})) {}
-  Awaited(Channel& channel, Promise<Result>&& promise)
+  Awaited(TeamCore& channel, Promise<Result>&& promise)
       : future(promise.future()), reply(publish(channel, std::move(promise))) {}
   Future<Result> future;
   RemotePromise<Result> reply;
 };
 
 template <class Named, class... Ws, class... Args>
-auto call_as(Channel& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
+auto call_as(TeamCore& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
   (check_fraction<std::remove_cvref_t<Args>, Ws>(), ...);
@@ -144,7 +144,7 @@ struct NamedClosure {
 /// Runs the named function as a task on `target`; returns the future of its result, which gets a
 /// RemoteError when the function throws.
 template <class Named, class... Args>
-auto call(Channel& channel, Rank target, Args&&... args) {
+auto call(TeamCore& channel, Rank target, Args&&... args) {
   using Traits = FunctionTraits<decltype(Named::function())>;
   return call_as<Named>(channel, target, typename Traits::Wires{}, std::forward<Args>(args)...);
 }

@@ -49,15 +49,15 @@ class RemoteError : public Error {
 
 namespace messaging {
 
-PromiseTable& promises_of(const Channel& channel);
-Services& services_of(const Channel& channel);
-int world_rank_of(const Channel& channel);
+PromiseTable& promises_of(const TeamCore& channel);
+Services& services_of(const TeamCore& channel);
+int world_rank_of(const TeamCore& channel);
 
 /// Base of ContextOf for a service of the receiving rank: handlers may take T& first.
 template <class T>
 struct ServiceContext {
   static T& get(const MessageContext& context) {
-    return services_of(context.channel()).template get<T>();
+    return services_of(context.core()).template get<T>();
   }
 };
 
@@ -65,29 +65,29 @@ struct ServiceContext {
 struct Replies {
   template <class T>
   static void accept_value(const MessageContext& context, std::uint64_t number, T value) {
-    promises_of(context.channel()).fulfill<T>(number, std::move(value));
+    promises_of(context.core()).fulfill<T>(number, std::move(value));
   }
   static void accept_void(const MessageContext& context, std::uint64_t number);
   static void accept_error(const MessageContext& context, std::uint64_t number, int rank,
                            const std::string& function, const std::string& text);
 };
 
-/// Channel of a message to a rank of the world, and the rank in its team: `channel` if the rank is
+/// Team of a message to a rank of the world, and the rank in its team: `channel` if the rank is
 /// a member, else the channel of the world.
 struct Address {
-  Channel& channel;
+  TeamCore& channel;
   Rank member;
 };
-[[nodiscard]] Address address_of(Channel& channel, int world_rank, bool in_world);
+[[nodiscard]] Address address_of(TeamCore& channel, int world_rank, bool in_world);
 
 /// Publishes the promise: other ranks can fulfil it, once. If the team of `channel` fails first,
 /// and is not the world, it gets a TaskError. **Caller**: any thread.
 template <class T>
-[[nodiscard]] RemotePromise<T> publish(Channel& channel, Promise<T>&& promise) {
+[[nodiscard]] RemotePromise<T> publish(TeamCore& channel, Promise<T>&& promise) {
   static_assert(!wire::is_view_v<T>,
                 "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
                 "std::string or std::vector");
-  return {world_rank_of(channel), channel.team().id() == 0 ? 1U : 0U,
+  return {world_rank_of(channel), channel.id() == 0 ? 1U : 0U,
           promises_of(channel).add(std::move(promise), channel)};
 }
 
@@ -95,7 +95,7 @@ template <class T>
 /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
 /// already.
 template <class T, class Value>
-void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
+void fulfill(TeamCore& channel, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
   const Address to = address_of(channel, promise.rank, promise.in_world != 0);
   if constexpr (std::is_same_v<std::remove_cvref_t<Value>, T>) {
@@ -112,12 +112,12 @@ void fulfill(Channel& channel, const RemotePromise<T>& promise, Value&& value) {
          wire::own<T>(std::forward<Value>(value)));
   }
 }
-void fulfill(Channel& channel, const RemotePromise<void>& promise);
-void fail_promise(Channel& channel, int rank, bool in_world, std::uint64_t number,
+void fulfill(TeamCore& channel, const RemotePromise<void>& promise);
+void fail_promise(TeamCore& channel, int rank, bool in_world, std::uint64_t number,
                   const std::string& function, const std::string& text);
 /// Gives the promise a RemoteError with this text. `function`: see RemoteError.
 template <class T>
-void fail(Channel& channel, const RemotePromise<T>& promise, const std::string& function,
+void fail(TeamCore& channel, const RemotePromise<T>& promise, const std::string& function,
           const std::string& text) {
   fail_promise(channel, promise.rank, promise.in_world != 0, promise.number, function, text);
 }

@@ -95,7 +95,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
        const std::string& name = "")
       : Team(parent,
              std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
-                 parent.channel().map(), size, std::move(to_parent), std::move(from_parent)),
+                 parent.core().map(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
   /// Ends the team. Collective over the members: returns when no task and no message of the team
   /// exists on any of them. A failure that wait() threw on no member fails the parent. **Caller**:
@@ -114,14 +114,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// is_member(), rank() and size().
   [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
   /// Rank of the caller in the team; -1 if it is no member.
-  [[nodiscard]] Rank rank() const { return is_member() ? scope().rank() : rank_elsewhere(); }
+  [[nodiscard]] Rank rank() const { return is_member() ? core().rank() : rank_elsewhere(); }
   /// Number of ranks of the team.
   [[nodiscard]] int size() const { return size_; }
   /// Rank in the world of a rank of the team. **Errors**: CheckError for a rank that does not
   /// exist.
-  [[nodiscard]] Rank world_rank(Rank member) const { return scope().to_world(member); }
+  [[nodiscard]] Rank world_rank(Rank member) const { return core().to_world(member); }
   /// Rank in the team of a rank of the world; -1 for one that is no member.
-  [[nodiscard]] Rank rank_of(Rank world_rank) const { return scope().from_world(world_rank); }
+  [[nodiscard]] Rank rank_of(Rank world_rank) const { return core().from_world(world_rank); }
   /// Returns shared ownership of a team that launch_team() has made: the team does not end on any
   /// member before the last owner on this one is destroyed. Objects on a team use it to keep the
   /// team alive after its section has ended. The parent's end waits for the team; the end of the
@@ -159,7 +159,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// return.
   /// **Cost**: O(log size) messages in depth after the last rank became idle; none while nothing
   /// changes. **Source**: tasktorrent paper, section II-B3; docs/design/completion.md.
-  void wait() { scope().wait(); }
+  void wait() { core().wait(); }
 
   /// Cancels the work of the team, on all its members and in the teams nested in it: tasks that
   /// have not begun are dropped, those that wait get a CancelledError, messages that arrive later
@@ -172,14 +172,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void cancel(const std::string& reason = "no reason was given");
   /// Returns whether the work of the team is dropped on this rank, because the team was cancelled
   /// or has failed. **Caller**: any thread. **Cost**: one load.
-  [[nodiscard]] bool is_cancelled() const { return scope().failed(); }
+  [[nodiscard]] bool is_cancelled() const { return core().failed(); }
 
   /// Runs `function` as a task of this rank. **Blocks**: never. **Errors**: an exception of the
   /// task fails the team.
   template <class F>
   void spawn(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      TeamCore& here = scope();
+      TeamCore& here = core();
       here.scheduler().submit(sched::make_function_task(here, std::move(function)));
     }
   }
@@ -191,10 +191,10 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void spawn(F function, const TaskOptions& options) {
     if constexpr (sched::check_task_function<F>()) {
       if (options.retries == 0) {
-        submit(sched::make_function_task(scope(), options.name, std::move(function)), options);
+        submit(sched::make_function_task(core(), options.name, std::move(function)), options);
       } else {
         submit(sched::make_function_task(
-                   scope(), options.name,
+                   core(), options.name,
                    sched::Retried<F>(std::move(function), options.retries, options.name)),
                options);
       }
@@ -207,7 +207,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <class F>
   [[nodiscard]] auto async(F function) {
     if constexpr (sched::check_task_function<F>()) {
-      TeamCore& here = scope();
+      TeamCore& here = core();
       auto* const task = new sched::AsyncTask<F>(here.scheduler(), here, std::move(function));
       std::unique_ptr<sched::Task> owner(task);
       auto future = task->future();
@@ -235,7 +235,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// **Errors**: CheckError on such a thread in a simulated world.
   [[nodiscard]] Hold hold(const std::source_location& place = std::source_location::current()) {
     sched::check_thread(scheduler(), "hold()");
-    return Hold(scope(), place);
+    return Hold(core(), place);
   }
 
   // --- active messages
@@ -248,14 +248,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// arguments. **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <auto Function, Delivery How, class... Args>
   void send(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    messaging::send_static<messaging::StaticFunction<Function, How>>(channel(), target,
+    messaging::send_static<messaging::StaticFunction<Function, How>>(core(), target,
                                                                      std::forward<Args>(args)...);
   }
   /// Sends a message that runs a lambda without captures on `target`, with copies of the arguments.
   /// **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <messaging::CaptureLess Closure, class... Args>
   void send(Rank target, Closure, Args&&... args) {
-    messaging::send_static<messaging::StaticClosure<Closure>>(channel(), target,
+    messaging::send_static<messaging::StaticClosure<Closure>>(core(), target,
                                                               std::forward<Args>(args)...);
   }
 
@@ -264,7 +264,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <auto Function, Delivery How, class... Args>
   void send_urgent(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
     messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
-        channel(), target, std::forward<Args>(args)...);
+        core(), target, std::forward<Args>(args)...);
   }
 
   /// Runs the function named by `am<function>` once on each recipient: a list or set of ranks of
@@ -284,13 +284,13 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <auto Function, Delivery How, class... Args>
   void multicast(const Recipients& recipients, messaging::StaticAm<Function, How>, Args&&... args) {
     messaging::multicast_static<messaging::StaticFunction<Function, How>>(
-        channel(), recipients, std::forward<Args>(args)...);
+        core(), recipients, std::forward<Args>(args)...);
   }
   /// Runs a lambda without captures once on each recipient. **Caller**, **Blocks**, **Errors**,
   /// **Ordering**: as multicast() of a function.
   template <messaging::CaptureLess Closure, class... Args>
   void multicast(const Recipients& recipients, Closure, Args&&... args) {
-    messaging::multicast_static<messaging::StaticClosure<Closure>>(channel(), recipients,
+    messaging::multicast_static<messaging::StaticClosure<Closure>>(core(), recipients,
                                                                    std::forward<Args>(args)...);
   }
   /// Runs the handler of `message`, made by make_am(), once on each recipient. **Caller**,
@@ -335,8 +335,8 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// except before the main function blocks outside shoal (in a call of MPI, say) while other ranks
   /// wait for these messages. It also lets the handlers of make_am() run.
   void flush() {
-    channel().open_handlers();
-    channel().flush();
+    core().open_handlers();
+    core().flush();
   }
 
   /// Makes an active message from a handler with captures. All ranks make theirs in the same order;
@@ -356,7 +356,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     if constexpr (fits) {
       using Parameters = typename messaging::FunctionTraits<F>::Parameters;
       if constexpr (messaging::check_parameters(Parameters{})) {
-        return ActiveMessageFor<F>(channel(), std::move(function), options, place);
+        return ActiveMessageFor<F>(core(), std::move(function), options, place);
       } else {
         return messaging::RefusedMessage();
       }
@@ -375,7 +375,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
     constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
     if constexpr (fits) {
-      return LargeMessageFor<T, Buffer, Arrival>(channel(), std::move(buffer), std::move(arrival),
+      return LargeMessageFor<T, Buffer, Arrival>(core(), std::move(buffer), std::move(arrival),
                                                  std::move(release), options, place);
     } else {
       return messaging::RefusedMessage();
@@ -398,24 +398,24 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// TaskError. **Caller**: any thread.
   template <class T>
   [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
-    return messaging::publish(channel(), std::move(promise));
+    return messaging::publish(core(), std::move(promise));
   }
   /// Fulfils a published promise of any rank with a value, by a message. **Caller**, **Blocks**: as
   /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
   /// already.
   template <class T, class Value>
   void fulfill(const RemotePromise<T>& promise, Value&& value) {
-    messaging::fulfill(channel(), promise, std::forward<Value>(value));
+    messaging::fulfill(core(), promise, std::forward<Value>(value));
   }
   /// Fulfils a published promise of type void of any rank, by a message. **Caller**, **Blocks**: as
   /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
   /// already.
-  void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(channel(), promise); }
+  void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(core(), promise); }
   /// Fails a published promise of any rank, by a message: its future throws a RemoteError with this
   /// text. **Caller**, **Blocks**, **Errors**: as fulfill().
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
-    messaging::fail(channel(), promise, "", text);
+    messaging::fail(core(), promise, "", text);
   }
 
   /// Runs the function named by `am<function>` as a task on `target`; returns the future of its
@@ -424,14 +424,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// exception of the function goes to the future as a RemoteError, and does not fail the team.
   template <auto Function, Delivery How, class... Args>
   [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    return messaging::call<messaging::NamedFunction<Function>>(channel(), target,
+    return messaging::call<messaging::NamedFunction<Function>>(core(), target,
                                                                std::forward<Args>(args)...);
   }
   /// Runs a lambda without captures as a task on `target`; returns the future of its result.
   /// **Caller**, **Blocks**, **Errors**: as call() of a function.
   template <messaging::CaptureLess Closure, class... Args>
   [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
-    return messaging::call<messaging::NamedClosure<Closure>>(channel(), target,
+    return messaging::call<messaging::NamedClosure<Closure>>(core(), target,
                                                              std::forward<Args>(args)...);
   }
   /// Runs `function`, made by make_function(), on `target`; returns the future of its result.
@@ -451,7 +451,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     static_assert(PlainFunction<F>,
                   "shoal: make_function() takes a function or a function object with one "
                   "operator(), whose parameters are the arguments of the call: none of them auto");
-    return RemoteFunctionFor<F>(channel(), std::move(function), options, place);
+    return RemoteFunctionFor<F>(core(), std::move(function), options, place);
   }
 
   // --- teams made by one rank
@@ -489,14 +489,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
 
   /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
   /// that is no member.
-  [[nodiscard]] TeamCore& scope() const {
+  [[nodiscard]] TeamCore& core() const {
     if (parts_.scope == nullptr) [[unlikely]]
       refuse_use();
     return *parts_.scope;
   }
   /// Returns the scheduler of the rank, on which locks and promises are made: not for programs.
-  /// **Errors**: as scope().
-  [[nodiscard]] sched::Scheduler& scheduler() const { return scope().scheduler(); }
+  /// **Errors**: as core().
+  [[nodiscard]] sched::Scheduler& scheduler() const { return core().scheduler(); }
 
  protected:
   /// Parts of the runtime that a team refers to. Not for programs.
@@ -579,7 +579,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   static void deliver(Team& team, const Relay& relay, Values... values) {
     const Handled handled(team, relay);
     auto function = Function;
-    messaging::invoke_in(function, MessageContext(team.channel(), Rank(relay.origin)),
+    messaging::invoke_in(function, MessageContext(team.core(), Rank(relay.origin)),
                          std::move(values)...);
   }
   /// Sends the acknowledgement when it is destroyed, however the handler ends.
@@ -622,12 +622,11 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <class Named, class... Values>
   static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
 
-  [[nodiscard]] TeamCore& channel() const { return scope(); }
-  [[nodiscard]] messaging::Messenger& messenger() const { return scope().messenger(); }
+  [[nodiscard]] messaging::Messenger& messenger() const { return core().messenger(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
   template <class F>
   [[nodiscard]] auto submit_async(F function, const TaskOptions& options) {
-    auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), scope(),
+    auto* const task = new sched::Named<sched::AsyncTask<F>>(options.name, scheduler(), core(),
                                                              options.name, std::move(function));
     std::unique_ptr<sched::Task> owner(task);
     auto future = task->future();
@@ -667,7 +666,7 @@ void Team::accept_invitation(Team& parent, const Invitation& invitation, Values.
   std::shared_ptr<Team> team = make_launched(parent, invitation);
   auto section = [team, values = std::tuple<Values...>(std::move(values)...)]() mutable {
     auto function = Named::function();
-    const MessageContext context(team->channel(), team->world_rank(team->rank()));
+    const MessageContext context(team->core(), team->world_rank(team->rank()));
     std::apply(
         [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
         values);

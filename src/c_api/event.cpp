@@ -250,7 +250,7 @@ int shoal_wait(shoal_world* world) {
   // These only the main function can get.
   if (code == SHOAL_OK || code == SHOAL_ERROR_TASK || code == SHOAL_ERROR_STUCK) {
     world->last_wait = code;
-    world->failure_told = code != SHOAL_OK && world->world.scope().failed();
+    world->failure_told = code != SHOAL_OK && world->world.core().failed();
   }
   return code;
 }

@@ -18,7 +18,7 @@ int edatGetNumWorkers(void) { return running("edatGetNumWorkers").world().worker
 
 int edatGetWorker(void) {
   return guarded_in_task("edatGetWorker", [](const Program& program) {
-    const shoal::TeamCore& scope = program.world().scope();
+    const shoal::TeamCore& scope = program.world().core();
     const int slot = scope.scheduler().count_slot();
     return slot == scope.counts.foreign_slot() ? -1 : slot;
   });
@@ -27,7 +27,7 @@ int edatGetWorker(void) {
 int edatGetNumActiveWorkers(void) {
   return running("edatGetNumActiveWorkers")
       .world()
-      .scope()
+      .core()
       .scheduler()
       .inspector()
       .active_worker_count();

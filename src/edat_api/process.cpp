@@ -47,7 +47,7 @@ Program& in_main(const char* call) {
 }
 
 std::string reason_of_failure(const Program& program, const std::exception& error) {
-  const auto failure = program.world().scope().failure();
+  const auto failure = program.world().core().failure();
   return failure.has_value() ? failure->what() : error.what();
 }
 

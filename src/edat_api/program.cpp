@@ -121,14 +121,14 @@ void Program::lock_communication(const Belongings& owner) {
   if (has_locked_communication(owner)) throw CheckError("edatLockComms was called before");
   communication_.lock();
   communication_owner_.store(&owner, std::memory_order_relaxed);
-  if (auto* const transport = world_->scope().messenger().fabric().transport()) {
+  if (auto* const transport = world_->core().messenger().fabric().transport()) {
     transport->lock_calls();
   }
 }
 
 void Program::unlock_communication(const Belongings& owner) {
   if (!has_locked_communication(owner)) throw CheckError("call edatLockComms first");
-  if (auto* const transport = world_->scope().messenger().fabric().transport()) {
+  if (auto* const transport = world_->core().messenger().fabric().transport()) {
     transport->unlock_calls();
   }
   communication_owner_.store(nullptr, std::memory_order_relaxed);

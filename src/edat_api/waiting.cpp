@@ -24,7 +24,7 @@ class WaitingThread {
  public:
   explicit WaitingThread(Program& program) : program_(program) {
     if (!program.is_main_thread()) return;
-    held_.emplace(program.world().scope(), "main()");
+    held_.emplace(program.world().core(), "main()");
     program.leave_worker_to_tasks();
   }
   ~WaitingThread() {

@@ -16,26 +16,26 @@ Comparison::Comparison(Core& core)
       all_ended_(core.scheduler(), fmt::format("the end of flow '{}' on all ranks", core.name())),
       end_(all_ended_.future()),
       report_(
-          core.scope(),
+          core.team(),
           [this](int rank, std::uint32_t first, std::vector<State> states, bool last) {
             on_report({rank, first, std::move(states), last});
           },
           messaging::model_options(fmt::format("flow '{}', fingerprint", core.name())),
           core.place()),
       question_(
-          core.scope(),
+          core.team(),
           [this](int rank, std::uint32_t sequence, const State& state, bool certain) {
             on_question({rank, sequence, state, certain});
           },
           messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       answer_(
-          core.scope(),
+          core.team(),
           [this](int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests) { on_answer(rank, sequence, first, digests); },
           messaging::model_options(fmt::format("flow '{}', comparison", core.name())),
           core.place()),
       difference_(
-          core.scope(),
+          core.team(),
           [this](std::uint32_t sequence, std::uint64_t number, bool is_first_digest,
                  const std::pair<std::string, std::string>& theirs,
                  const std::vector<Digest>& digests) {
@@ -44,7 +44,7 @@ Comparison::Comparison(Core& core)
           messaging::model_options(fmt::format("flow '{}', difference", core.name())),
           core.place()),
       goodbye_(
-          core.scope(), [this](int /*rank*/) { on_goodbye(); },
+          core.team(), [this](int /*rank*/) { on_goodbye(); },
           messaging::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
 
 ProgramLog& Comparison::add_log(const std::string& name) {

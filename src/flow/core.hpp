@@ -29,7 +29,7 @@ class Core final : private term::Unsatisfied {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  [[nodiscard]] TeamCore& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& team() const { return scope_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scope_.scheduler(); }
   [[nodiscard]] int rank() const { return scope_.rank(); }
   [[nodiscard]] int size() const { return scope_.size(); }

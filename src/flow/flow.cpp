@@ -32,7 +32,7 @@ Flow::Flow(std::shared_ptr<flow::Core> core, flow::Sequence& sequence)
 // Throws, since the failure would be lost otherwise: after its wait the main function counts as
 // informed.
 Flow::~Flow() noexcept(false) {
-  if (std::uncaught_exceptions() > exceptions_ || core_->scope().failed()) return;
+  if (std::uncaught_exceptions() > exceptions_ || core_->team().failed()) return;
   if (core_->run_has_ended()) return;
   wait();
   if (sequence_ != &core_->main()) return;
@@ -191,7 +191,7 @@ void Flow::wait_for(const Request& request) {
 void Flow::migrate_to(const Request& request, Rank rank) {
   check(request, "migrate()");
   if (rank < 0 || rank >= core_->size())
-    core_->scope().refuse_rank(
+    core_->team().refuse_rank(
         fmt::format("flow '{}': migrate() of '{}'", name(), request.handle->name()), rank.value());
   check_whole(*request.handle, "migrate()");
   sequence_->note("migrate", request.handle, rank);

@@ -15,14 +15,14 @@ PrunedEnd::PrunedEnd(Core& core)
       all_arrived_(core.scheduler(), fmt::format("the end of flow '{}' on all ranks", core.name())),
       end_(all_arrived_.future()),
       sent_(
-          core.scope(),
+          core.team(),
           [this](const std::vector<int>& ranks, const std::vector<std::uint64_t>& counts) {
             on_sent(ranks, counts);
           },
           messaging::model_options(fmt::format("flow '{}', values sent", core.name())),
           core.place()),
       total_(
-          core.scope(),
+          core.team(),
           [this](std::uint64_t total) { core_.transfers().await(total, all_arrived_); },
           messaging::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
 

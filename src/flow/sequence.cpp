@@ -309,8 +309,8 @@ int Sequence::place(std::span<const Request> requests, const InsertOptions& opti
                             : fmt::format("task {}, with '{}'", count_, requests[0].handle->name());
   };
   const auto refuse = [&] {
-    core_.scope().refuse_rank(fmt::format("flow '{}': on_rank() of {}", name_, task()),
-                              options.rank);
+    core_.team().refuse_rank(fmt::format("flow '{}': on_rank() of {}", name_, task()),
+                             options.rank);
   };
   if (options.rank >= 0) {
     if (options.rank >= size_) refuse();

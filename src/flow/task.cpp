@@ -105,7 +105,7 @@ FlowTask::FlowTask(Sequence& sequence, std::span<Access> accesses)
     : sequence_(sequence),
       accesses_(accesses.data()),
       access_count_(static_cast<std::uint32_t>(accesses.size())) {
-  scope = &sequence.core().scope();
+  scope = &sequence.core().team();
 }
 
 void FlowTask::become_ready() {

@@ -146,7 +146,7 @@ class Transfers::Release {
       : ended_(transfers.ended_), instance_(instance), sequence_(sequence) {}
   ~Release() {
     // acquire pairs with the release in ~Transfers()
-    if (ended_->load(std::memory_order_acquire) || sequence_.core().scope().failed()) return;
+    if (ended_->load(std::memory_order_acquire) || sequence_.core().team().failed()) return;
     instance_.release(Mode::read);
     sequence_.count_finished();
   }
@@ -177,12 +177,12 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
       tree_(options.broadcast_tree),
       window_(options.early_bytes_max, core.size()),
       small_(
-          core.scope(),
+          core.team(),
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
             on_value(id, report, bytes);
           },
           messaging::model_options(fmt::format("flow '{}'", core.name())), core.place()),
-      large_(core.scope(), fmt::format("flow '{}', large", core.name()),
+      large_(core.team(), fmt::format("flow '{}', large", core.name()),
              {.buffer = [this](std::size_t size_bytes, const TransferId& id,
                                bool report) { return buffer_for(size_bytes, id, report); },
               .arrived =
@@ -191,14 +191,14 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
                   }},
              core.place()),
       announcement_(
-          core.scope(), [this](const TransferId& id) { on_announcement(id); },
+          core.team(), [this](const TransferId& id) { on_announcement(id); },
           messaging::model_options(fmt::format("flow '{}', announcement", core.name())),
           core.place()),
       question_(
-          core.scope(), [this](const TransferId& id) { on_question(id); },
+          core.team(), [this](const TransferId& id) { on_question(id); },
           messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       taken_(
-          core.scope(),
+          core.team(),
           [this](int rank, std::uint64_t taken) {
             {
               const sync::Lock lock(mutex_);

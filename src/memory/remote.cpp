@@ -94,7 +94,7 @@ class LandingPlace {
 
 Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source_location& made_at)
     : core_(core),
-      scope_(core.scope()),
+      scope_(core.team()),
       name_(options.name),
       checks_(chosen_checks(options, scope_)),
       may_share_(process_shares(scope_)),

@@ -52,7 +52,7 @@ class OutsideInvocation final : public Invocation {
   void drop(Objects& objects) override {
     if (!without_team_) return;
     try {
-      inner_->miss(objects, fmt::format("{} has failed", objects.scope().describe()));
+      inner_->miss(objects, fmt::format("{} has failed", objects.core().describe()));
     } catch (const CheckError&) {  // no task waits for a result
     }
   }

@@ -25,7 +25,7 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
  public:
   ExecutorQueue(Team& section, std::shared_ptr<ExecutorQueue> parent, Policy policy, int priority)
       : section_(section),
-        scope_(section.scope()),
+        scope_(section.core()),
         parent_(std::move(parent)),
         root_(parent_ != nullptr ? parent_->root_ : *this),
         policy_(policy),
@@ -181,7 +181,7 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
     }
     if (task == nullptr) return;  // it was given away
     const std::shared_ptr<ExecutorQueue> queue = std::move(task->queue);
-    TeamCore& scope = queue->section_.scope();
+    TeamCore& scope = queue->section_.core();
     if (scope.failed()) return;
     try {
       task->run();

@@ -29,7 +29,7 @@ Objects& sender_of(const Place& place) {
 void fail_call(const Objects& objects, const Invocation& invocation, int rank, bool in_world,
                std::uint64_t number) {
   const std::string text = shoal::describe(sched::caught_exception());
-  messaging::fail_promise(objects.channel(), rank, in_world, number, objects.name_of(invocation),
+  messaging::fail_promise(objects.core(), rank, in_world, number, objects.name_of(invocation),
                           text);
 }
 
@@ -39,7 +39,7 @@ void refuse_target(const Objects* objects, std::uint32_t number, int size,
   const std::string object =
       objects != nullptr ? objects->name_of(number) : fmt::format("object {}", number);
   const std::string call = fmt::format("{} of {}", method, object);
-  if (objects != nullptr) objects->scope().refuse_rank(call, to.value());
+  if (objects != nullptr) objects->core().refuse_rank(call, to.value());
   detail::refuse_rank(call, to.value(),
                       sched::current_scheduler("a handle", sched::kUseInTask).rank(),
                       "the object's team", size);
@@ -47,14 +47,14 @@ void refuse_target(const Objects* objects, std::uint32_t number, int size,
 
 void check_target(const Objects& objects, std::uint32_t number,
                   const messaging::StaticHandler& handler, Rank to) {
-  const TeamCore& team = objects.channel();
+  const TeamCore& team = objects.core();
   if (!team.has(to)) refuse_target(&objects, number, team.size(), handler, to);
 }
 
 void refuse_element(const Place& place, std::size_t index, std::size_t size) {
   const Objects& objects = sender_of(place);
   detail::refuse_element(objects.name_of(place.address.number), index,
-                         objects.channel().messenger().rank(), size);
+                         objects.core().messenger().rank(), size);
 }
 
 void refuse_distribution(const Place& place, std::size_t index, std::size_t size) {
@@ -62,7 +62,7 @@ void refuse_distribution(const Place& place, std::size_t index, std::size_t size
   throw CheckError(fmt::format(
       "{}, on rank {}: element {}, which another rank looks for here, is not here: this rank has "
       "made it of {} elements; all members make it with the same sizes and distribution",
-      objects.name_of(place.address.number), objects.channel().messenger().rank(), index, size));
+      objects.name_of(place.address.number), objects.core().messenger().rank(), index, size));
 }
 
 void refuse_number(const Place& place, detail::TextValue number, std::string_view type) {
@@ -105,8 +105,8 @@ void tunnel_closed(Team& team, std::uint64_t context) { Objects::of(team).close_
 }  // namespace
 
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
-  if (objects.scope().failed()) return;
-  messaging::send(objects.channel(), to, am<&tunnel_closed>, context);
+  if (objects.core().failed()) return;
+  messaging::send(objects.core(), to, am<&tunnel_closed>, context);
 }
 
 Registration::Registration(Team& team, void* representative, const ObjectClass& registered)

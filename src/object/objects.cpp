@@ -26,7 +26,7 @@ bool is_home(const TeamCore& channel) { return channel.rank() == 0 && !channel.i
 class Service {
  public:
   Service(Team& team, std::shared_ptr<Turn> turn)
-      : objects_(std::make_shared<Objects>(team, std::move(turn), Forwards::take(team.scope()))) {}
+      : objects_(std::make_shared<Objects>(team, std::move(turn), Forwards::take(team.core()))) {}
   ~Service() { objects_->close(); }
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -50,9 +50,8 @@ void Caller::set_receiver(Rank to) {
 
 Objects::Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded)
     : team_(team),
-      scope_(team.scope()),
-      channel_(team.scope()),
-      share_(std::make_shared<Share>(*this, team.scope(), std::move(turn), &Runner::make)) {
+      scope_(team.core()),
+      share_(std::make_shared<Share>(*this, team.core(), std::move(turn), &Runner::make)) {
   if (forwarded > 0) share_->begin_forwarded(forwarded);
   share_->turn()->add(*share_);
 }
@@ -68,7 +67,7 @@ void Objects::close() {
   if (Caller* const caller = Caller::find(); caller != nullptr) caller->leave_closed();
 }
 
-Objects& Objects::of(Team& team) { return of(team.scope()); }
+Objects& Objects::of(Team& team) { return of(team.core()); }
 
 Objects& Objects::of(TeamCore& channel) {
   if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
@@ -81,9 +80,9 @@ Objects& Objects::of(TeamCore& channel) {
       .objects();
 }
 
-// The channel of a team outlives it, until no rank uses it.
+// The core of a team outlives it, until no rank uses it.
 bool has_ended(TeamCore& channel) {
-  return channel.team().id() != 0 && channel.services().find<Team>() == nullptr;
+  return channel.id() != 0 && channel.services().find<Team>() == nullptr;
 }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
@@ -112,8 +111,8 @@ Address Objects::add(void* representative, const ObjectClass& registered,
   static_cast<void>(caller_context());
   Caller::find()->enter(share_);
   const std::uint32_t number = share_->add(representative, registered, epoch);
-  if (number == 1 && is_home(channel_)) HeldOutside::of(channel_).object_made(team_);
-  return {channel_.id(), number, channel_.to_world(Rank(0)).value(), channel_.size(),
+  if (number == 1 && is_home(scope_)) HeldOutside::of(scope_).object_made(team_);
+  return {scope_.id(), number, scope_.to_world(Rank(0)).value(), scope_.size(),
           epoch.load(std::memory_order_relaxed)};
 }
 
@@ -167,7 +166,7 @@ std::uint64_t Objects::fresh_context() { return share_->fresh_context(); }
 std::uint64_t Objects::caller_context() {
   if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
   auto* const task = sched::current_task();
-  if (task == nullptr) return static_cast<std::uint64_t>(channel_.rank().value()) + 1;
+  if (task == nullptr) return static_cast<std::uint64_t>(scope_.rank().value()) + 1;
   task->add_local(std::make_unique<Caller>(fresh_context()));
   return task->find_local<Caller>()->context();
 }
@@ -208,7 +207,7 @@ std::uint32_t Objects::caller_epoch() const {
 
 void Objects::accept(std::unique_ptr<Invocation> invocation, Arrived* outside) {
   if (outside != nullptr) [[unlikely]]
-    invocation = acknowledged(std::move(invocation), std::move(*outside), channel_.messenger());
+    invocation = acknowledged(std::move(invocation), std::move(*outside), scope_.messenger());
   share_->accept(std::move(invocation));
 }
 
@@ -267,13 +266,13 @@ void Objects::fail(const std::string& name, const std::exception_ptr& error) {
 namespace shoal {
 
 ExternalThread::ExternalThread(Team& team) : team_(team) {
-  sched::check_thread(team.scope().scheduler(), "ExternalThread");
+  sched::check_thread(team.core().scheduler(), "ExternalThread");
   hold_.emplace(team.hold());
 }
 
 // Until the promise is in the list, the team's wait() does not complete, because of the hold.
 void ExternalThread::fence() {
-  Promise<void> passed(team_.scope().scheduler(), "fence() of an external thread");
+  Promise<void> passed(team_.core().scheduler(), "fence() of an external thread");
   Future<void> future = passed.future();
   object::Objects::of(team_).add_fence(hold_, std::move(passed));
   hold_.reset();
@@ -281,7 +280,7 @@ void ExternalThread::fence() {
 }
 
 std::vector<Rank> external_callers(const Team& team) {
-  const net::Layout& layout = team.scope().messenger().fabric().layout();
+  const net::Layout& layout = team.core().messenger().fabric().layout();
   std::vector<Rank> callers;
   std::vector<bool> has_caller(static_cast<std::size_t>(layout.process_count()));
   for (int rank = 0; rank < team.size(); ++rank) {

@@ -37,7 +37,7 @@ void forward_arrived(Team& team) { Objects::of(team).forward_arrived(); }
 
 /// Handler on a rank that is no member.
 void is_outsider(World& world, std::uint64_t team) {
-  Forwards::of(world.scope()).set_outsider(team);
+  Forwards::of(world.core()).set_outsider(team);
 }
 
 /// An invocation whose team has ended on this rank. **Errors**: CheckError, unless it may miss.
@@ -82,7 +82,7 @@ struct Arrival {
   static void invoke(void* /*self*/, messaging::Batch& batch) {
     messaging::Message message = batch.message();
     const bool dropped = std::exchange(message.dropped, false);
-    const messaging::KeptRun run = batch.keep();
+    const messaging::MessageRun run = batch.keep();
     std::exception_ptr first;  // the others are queued nevertheless
     for (std::uint64_t i = 0; i < run.count; ++i) {
       message.arguments = {run.first + i * run.step, run.size_bytes};
@@ -127,44 +127,44 @@ void pass_to(Team& team, Outside outside, Bytes arguments) {
     if (member >= 0) {
       outside.flags |= Outside::kByMember;
     } else {
-      const TeamCore& channel = team.scope();
+      const TeamCore& channel = team.core();
       messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.id());
     }
   }
-  Arrival::send(team.scope(), outside, std::move(arguments));
+  Arrival::send(team.core(), outside, std::move(arguments));
 }
 
 void pass_on_all(HeldOutside& held, Team& team) {
-  for (HeldOutside::Held& one : held.take(team.scope().id())) {
+  for (HeldOutside::Held& one : held.take(team.core().id())) {
     pass_to(team, one.outside, std::move(one.arguments));
   }
 }
 
 void pass_on_held_here(World& world, const Address& address) {
   Team* const team = world.find(team_of(address));
-  if (team != nullptr) pass_on_all(HeldOutside::of(world.scope()), *team);
+  if (team != nullptr) pass_on_all(HeldOutside::of(world.core()), *team);
 }
 
 // Called by a handler, so that invocations from outside that arrive later are handled after these.
 void pass_on_held(Team& team) {
   const TeamHandle handle = team.handle();
-  Team& world = team.scope().messenger().world().services().get<Team>();
-  messaging::send(world.scope(), world.rank(), am<&pass_on_held_here>,
+  Team& world = team.core().messenger().world().services().get<Team>();
+  messaging::send(world.core(), world.rank(), am<&pass_on_held_here>,
                   Address{handle.id, 0, handle.first, handle.size});
 }
 
 /// Handler on rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  HeldOutside& held = HeldOutside::of(world.scope());
+  HeldOutside& held = HeldOutside::of(world.core());
   const TeamHandle handle = team_of(outside.address);
   const term::TeamInUse use(handle.id);
   // This is read before the team is looked up: a team has a channel only while it exists, or ends.
-  const bool is_known = world.scope().messenger().find_channel(handle.id) != nullptr;
+  const bool is_known = world.core().messenger().find_channel(handle.id) != nullptr;
   if (Team* const team = world.find(handle); team != nullptr) {
     pass_on_all(held, *team);
     return pass_to(*team, outside, std::move(arguments));
   }
-  const messaging::Messenger& messenger = world.scope().messenger();
+  const messaging::Messenger& messenger = world.core().messenger();
   if (is_known || messenger.has_ended(handle.id)) return ignore(outside, messenger);
   held.hold(outside, std::move(arguments), &pass_on_held);
   // Either the first object of the team sees the held invocations, or the team exists now.
@@ -191,11 +191,11 @@ void refuse_empty_handle() {
 }
 
 TeamCore& reply_channel(const Place& place) {
-  return place.objects != nullptr ? place.objects->channel() : world_here("a handle").scope();
+  return place.objects != nullptr ? place.objects->core() : world_here("a handle").core();
 }
 
 std::uint64_t fresh_outside_context() {
-  return Objects::of(world_here("bind()").scope()).fresh_context();
+  return Objects::of(world_here("bind()").core()).fresh_context();
 }
 
 namespace {
@@ -218,7 +218,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
       outside.context = context != 0 ? context : objects.caller_context();
       if (context == 0 && sched::current_task() == nullptr) outside.flags |= Outside::kByHandler;
     }
-    outside.origin = objects.channel().messenger().rank().value();
+    outside.origin = objects.core().messenger().rank().value();
     sched::TaskScope* const sender = sched::current_scope();
     if (sender != nullptr) outside.sender = TeamCore::of(*sender).begin_message_outside();
   };
@@ -226,13 +226,13 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
     outside.epoch = std::max(epoch, objects->caller_epoch());
     const bool is_forwarded = objects->forward();
     complete(*objects);
-    if (!is_forwarded) return Arrival::send(objects->channel(), outside, std::move(arguments));
+    if (!is_forwarded) return Arrival::send(objects->core(), outside, std::move(arguments));
     outside.flags |= Outside::kCounted;
-    TeamCore& world = objects->channel().messenger().world();
+    TeamCore& world = objects->core().messenger().world();
     return messaging::send(world, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
-  TeamCore& channel = world.scope();
+  TeamCore& channel = world.core();
   outside.origin = world.rank().value();
   TeamCore* const known = channel.messenger().find_channel(address.team);
   if (channel.messenger().has_ended(address.team) || (known != nullptr && has_ended(*known)))
@@ -268,7 +268,7 @@ std::string describe(const Outside& outside) {
 HeldOutside& HeldOutside::of(const TeamCore& channel) {
   TeamCore& world = channel.messenger().world();
   return world.services().obtain<HeldOutside>(
-      [&world] { return std::make_unique<HeldOutside>(static_cast<TeamCore&>(world.scope())); });
+      [&world] { return std::make_unique<HeldOutside>(world); });
 }
 
 // Some are left if the world has failed.
@@ -305,7 +305,7 @@ std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
 
 void HeldOutside::object_made(Team& team) const {
   PassOn pass_on = nullptr;
-  const std::uint64_t id = team.scope().id();
+  const std::uint64_t id = team.core().id();
   {
     const sync::Lock lock(mutex_);
     if (held_.contains(id)) pass_on = pass_on_;

@@ -60,7 +60,7 @@ Share::Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, Make
 std::uint64_t Share::fresh_context() {
   // relaxed: numbers that differ
   return KeyHash<std::tuple<std::uint64_t, int, std::uint64_t>>{}(
-      std::tuple(objects_.channel().id(), objects_.channel().rank().value(),
+      std::tuple(objects_.core().id(), objects_.core().rank().value(),
                  fresh_.fetch_add(1, std::memory_order_relaxed)));
 }
 

@@ -227,7 +227,7 @@ std::exception_ptr Process::serve(const MainFunction& main_function) {
 bool Process::has_work() const {
   if (!are_made_.load(std::memory_order_acquire)) return false;
   const auto has = [](const auto& rank) {
-    const sched::TaskScope::Totals totals = rank->scope().all_totals();
+    const sched::TaskScope::Totals totals = rank->core().all_totals();
     return totals.created != totals.finished || rank->scheduler().waiting().size() > 1;
   };
   return std::ranges::any_of(ranks_, has);

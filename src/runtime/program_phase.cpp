@@ -94,7 +94,7 @@ LossAtExit::~LossAtExit() {
   state.losses.erase(*this);
 }
 
-bool LossAtExit::report() const {
+bool LossAtExit::report() const noexcept {
   if (!has_work_()) return false;
   const std::string where =
       sched::on_worker()

@@ -24,7 +24,7 @@ class LossAtExit {
   LossAtExit& operator=(const LossAtExit&) = delete;
 
   /// Called at the exit: writes the error and returns true if work is lost.
-  [[nodiscard]] bool report() const;
+  [[nodiscard]] bool report() const noexcept;
 
   sync::ListLink<LossAtExit> link;  // guarded by the lock of the process's list
 

@@ -32,7 +32,7 @@ class RankWriter {
  public:
   RankWriter(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
              const RankHistory& history)
-      : rank_(rank), workers_(workers), history_(history), scope_(rank.scope().state()) {}
+      : rank_(rank), workers_(workers), history_(history), scope_(rank.core().state()) {}
 
   RankPart write() {
     part_.rank = rank_.rank().value();
@@ -408,7 +408,7 @@ bool RankActivity::look() {
 bool RankActivity::look(Watched& watched, RankRuntime& rank, std::uint64_t now_ns) {
   const messaging::MessageStatistics statistics = messaging::statistics_of(rank.messenger());
   const std::vector<std::uint64_t> begun = rank.scheduler().inspector().begun();
-  const sched::TaskScope::Totals totals = rank.scope().all_totals();
+  const sched::TaskScope::Totals totals = rank.core().all_totals();
   const std::uint64_t activity = std::accumulate(begun.begin(), begun.end(), std::uint64_t{0}) +
                                  totals.created + totals.finished + statistics.messages_sent +
                                  statistics.messages_received;

@@ -55,7 +55,7 @@ class RankRuntime {
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }
-  [[nodiscard]] TeamCore& scope() { return scope_; }
+  [[nodiscard]] TeamCore& core() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
 
   // --- after the end

@@ -28,7 +28,7 @@ std::vector<std::string> WorldChecker::outstanding() const {
   // In a world that has failed, a main function in an operation of a team is told of the team's
   // end, and continues until it is told of the world's. It may send until then.
   const auto may_be_told = [this](Rank rank) {
-    const TeamCore& scope = ranks_[static_cast<std::size_t>(rank.value())]->scope();
+    const TeamCore& scope = ranks_[static_cast<std::size_t>(rank.value())]->core();
     return scope.failed() && scope.had_nested();
   };
   for (const auto& rank : ranks_) {
@@ -121,7 +121,7 @@ SimulatedWorld::SimulatedWorld(const Config& config)
       make_tracing(config, {layout_, workers_, layout_.world_size * workers_, "simulation", 0, ""},
                    nullptr, &simulator_);
   make_ranks();
-  ranks_.front()->scope().set_completion_check([this] { check_completion(); });
+  ranks_.front()->core().set_completion_check([this] { check_completion(); });
 }
 
 void SimulatedWorld::make_ranks() {

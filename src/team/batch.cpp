@@ -9,17 +9,17 @@ void Batch::compact() {
   at_ = packet->body() + offset;
 }
 
-KeptRun KeptRun::rest(std::uint64_t index) const {
+MessageRun MessageRun::rest(std::uint64_t index) const {
   packet->add_reference();
   return {net::PacketHolder(packet.get()), first + index * step, size_bytes, step, count - index};
 }
 
-KeptRun Batch::keep() {
+MessageRun Batch::keep() {
   if (has_changed()) return {};
   compact();
   net::Packet* const packet = *packet_;
   packet->add_reference();
-  KeptRun run{net::PacketHolder(packet), at_, size_, step_, left_};
+  MessageRun run{net::PacketHolder(packet), at_, size_, step_, left_};
   watch_->mark.begin_each(left_);
   left_ = 0;
   return run;

@@ -89,14 +89,15 @@ std::uint64_t all_parked(const CoreState& scope) {
 // A task that waits for the end of its own team does not keep the team from ending.
 std::uint64_t count_unsatisfied(const CoreState& scope) {
   const MemberWait& member = scope.member;
-  const bool in_wait = member.is_released() || (member.stands() && member.standing().is_wait());
+  const bool in_wait =
+      member.is_released() || (member.is_waiting() && member.waited_operation().is_wait());
   std::uint64_t count = in_wait ? 0 : 1;
   if (scope.is_world()) {
     count += scope.scheduler().waiting().count();
   } else {
     count += all_parked(scope);
     const sched::TaskScope* const own = scope.waiter_scope;
-    if (member.stands() && own != nullptr && own->is_within(scope.team) && count > 0) --count;
+    if (member.is_waiting() && own != nullptr && own->is_within(scope.team) && count > 0) --count;
   }
   if (member.stands_finally()) count += scope.sources.launched_team_count();
   return count + count_sources(scope);

@@ -52,14 +52,14 @@ void send_about(messaging::Messenger& messenger, const messaging::StaticHandler&
 
 /// To a member of the channel's team.
 template <class... Ts>
-void send_control(messaging::Channel& channel, const messaging::StaticHandler& handler, Rank member,
+void send_control(TeamCore& channel, const messaging::StaticHandler& handler, Rank member,
                   const Ts&... values) {
   send_about(channel.messenger(), handler, channel.to_world(member), channel.id(), values...);
 }
 
 /// A message of the world, which is counted. Caller: a handler.
 template <class... Ts>
-void send_counted(messaging::Channel& world, const messaging::StaticHandler& handler, Rank rank,
+void send_counted(TeamCore& world, const messaging::StaticHandler& handler, Rank rank,
                   const Ts&... values) {
   const std::vector<std::byte> bytes = encoded(values...);
   net::Link& link = world.messenger().link_to(rank, net::Lane::normal);

@@ -301,7 +301,7 @@ void TeamCore::open() { open_scope(*state_); }
 void TeamCore::end() noexcept {
   if (state_->world.run_has_ended.load(std::memory_order_acquire)) return;
   try {
-    stand_until_ended(*state_);
+    wait_until_ended(*state_);
     if (failed()) pass_failure_outwards(*state_);
   } catch (const CancelledError&) {  // the outer team has failed, which others are told
   } catch (const TaskError&) {       // likewise
@@ -313,7 +313,7 @@ void TeamCore::end() noexcept {
 std::exception_ptr TeamCore::end_and_take_failure() noexcept {
   try {
     state_->failure_told = true;
-    stand_until_ended(*state_);
+    wait_until_ended(*state_);
     return failed() ? std::make_exception_ptr(TaskError(*failure())) : nullptr;
   } catch (...) {
     return std::current_exception();
@@ -363,13 +363,13 @@ void TeamCore::check_member(const char* what) const {
 void TeamCore::wait() {
   check_member("wait()");
   if (!is_world()) return meet(*state_, {}, [] { return false; });
-  throw_outcome(*state_, stand(*state_, {}, false, [] {}));
+  throw_outcome(*state_, wait_in_operation(*state_, {}, false, [] {}));
 }
 
-void TeamCore::park_member(const term::Standing& what, FunctionRef<bool()> is_over) {
+void TeamCore::park_member(const term::WaitedOperation& what, FunctionRef<bool()> is_over) {
   check_member(what.name);
   if (!is_world()) return meet(*state_, what, is_over);
-  throw_outcome(*state_, stand(*state_, what, false, [&] {
+  throw_outcome(*state_, wait_in_operation(*state_, what, false, [&] {
     if (is_over()) unpark_member();
   }));
 }
@@ -427,6 +427,11 @@ bool TeamCore::checks_graphs() const { return state_->checks_graphs; }
 
 void TeamCore::fail(const std::string& task_name, const std::exception_ptr& error) {
   fail_with(*state_, task_name, [&error] { return shoal::describe(error); });
+}
+
+void TeamCore::cancel(const std::string& reason) {
+  fail(TaskError::kCancellation,
+       std::make_exception_ptr(Error(fmt::format("{}: {}", describe(), reason))));
 }
 
 std::optional<TaskError> TeamCore::failure() const { return failure_of(*state_); }
@@ -666,7 +671,7 @@ TeamInUse::TeamInUse(std::uint64_t team) {
   hold_.emplace(found->second->team);
 }
 
-std::string Standing::text() const {
+std::string WaitedOperation::text() const {
   if (is_wait()) return "wait()";
   if (number == 0) return name;
   return fmt::format("{}{} (collective number {})", name,

@@ -115,9 +115,9 @@ class MemberWait {
   /// `looks_parked`: written under the lock; a hint outside.
   explicit MemberWait(std::atomic<bool>& looks_parked) : parked_(looks_parked) {}
 
-  void begin(sync::Waiter& waiter, const Standing& what, bool final, std::uint64_t now_ns) {
+  void begin(sync::Waiter& waiter, const WaitedOperation& what, bool final, std::uint64_t now_ns) {
     waiter_ = &waiter;
-    standing_ = what;
+    waited_operation_ = what;
     final_ = final;
     since_ns_ = now_ns;
     outcome_ = Outcome::running;
@@ -154,12 +154,12 @@ class MemberWait {
     return parked_.load(std::memory_order_relaxed);  // written under the lock, which is held
   }
   [[nodiscard]] bool is_released() const { return released_; }
-  [[nodiscard]] bool stands() const { return waiter_ != nullptr; }
+  [[nodiscard]] bool is_waiting() const { return waiter_ != nullptr; }
   [[nodiscard]] bool stands(const sync::Waiter& waiter) const { return waiter_ == &waiter; }
   /// Returns whether the member waits for the end of the scope.
   [[nodiscard]] bool stands_finally() const { return waiter_ != nullptr && final_; }
   /// Returns the operation of the last wait, and the time when it began.
-  [[nodiscard]] const Standing& standing() const { return standing_; }
+  [[nodiscard]] const WaitedOperation& waited_operation() const { return waited_operation_; }
   [[nodiscard]] std::uint64_t since_ns() const { return since_ns_; }
   [[nodiscard]] Outcome outcome() const { return outcome_; }
   [[nodiscard]] std::uint64_t park_count() const { return park_count_; }
@@ -169,7 +169,7 @@ class MemberWait {
 
   std::atomic<bool>& parked_;
   sync::Waiter* waiter_ = nullptr;
-  Standing standing_;
+  WaitedOperation waited_operation_;
   bool final_ = false;
   bool released_ = false;
   std::uint64_t since_ns_ = 0;
@@ -326,10 +326,10 @@ void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final)
 // --- waits
 
 /// Waits in an operation of all members of a team, and throws its outcome.
-void meet(CoreState& scope, const Standing& what, FunctionRef<bool()> is_over);
+void meet(CoreState& scope, const WaitedOperation& what, FunctionRef<bool()> is_over);
 /// Waits until all members have called it and nothing of the team is left, or the outer scope has
 /// failed.
-void stand_until_ended(CoreState& scope);
+void wait_until_ended(CoreState& scope);
 /// Waits, in a task outside a scope that has failed, until none of the scope's tasks is left on
 /// this rank.
 void drain(CoreState& scope);
@@ -340,8 +340,8 @@ void open_scope(CoreState& scope);
 
 /// Parks the main function in the operation `what` of all ranks. `start` runs once it is parked,
 /// and may unpark it.
-[[nodiscard]] Outcome stand(CoreState& world, const Standing& what, bool final,
-                            FunctionRef<void()> start);
+[[nodiscard]] Outcome wait_in_operation(CoreState& world, const WaitedOperation& what, bool final,
+                                        FunctionRef<void()> start);
 /// Waits until the main functions of all ranks have ended, see TeamCore::wait_for_end().
 void wait_for_end(CoreState& world);
 

@@ -27,7 +27,7 @@ constexpr std::size_t kPayloadWeightMax = 64UL << 10U;
 
 class DiscardEvent final : public CountedEvent {
  public:
-  DiscardEvent(Channel& channel, std::unique_ptr<std::byte[]> scratch)
+  DiscardEvent(TeamCore& channel, std::unique_ptr<std::byte[]> scratch)
       : CountedEvent(channel, "a dropped payload"), scratch_(std::move(scratch)) {}
 
  private:
@@ -49,7 +49,7 @@ class CheckEvent final : public net::Completion {
   void run() override {
     const std::unique_ptr<CheckEvent> self(this);
     if (net::checksum_of(place_) != expected_) {
-      channel_.scope().fail(
+      channel_.fail(
           "a large message",
           std::make_exception_ptr(TransportError(fmt::format(
               "corrupt payload of {} bytes of '{}' from rank {}: it was changed before its release "
@@ -62,7 +62,7 @@ class CheckEvent final : public net::Completion {
   }
 
  private:
-  Channel& channel_;
+  TeamCore& channel_;
   const Rank source_;
   const std::uint64_t expected_;
   const std::span<const std::byte> place_;
@@ -124,7 +124,7 @@ void note_phase(std::uint64_t id, Rank peer, std::size_t size_bytes, const char*
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   note_phase(message_id_, peer_, 0, phase_);
-  if (channel_.scope().failed()) return;
+  if (channel_.failed()) return;
   // Its receiver does not end meanwhile. In the handler of its announcement that is so already.
   DeferredReclaim& removed = channel_.messenger().receiver().handlers().removed();
   std::optional<DeferredReclaim::Handling> handling;
@@ -136,14 +136,14 @@ void CountedEvent::run() {
   try {
     channel_.messenger().receiver().strand().run(this, channel_, [this] { act(); });
   } catch (...) {
-    channel_.scope().fail(name_, sched::caught_exception());
+    channel_.fail(name_, sched::caught_exception());
   }
 }
 
 namespace {
 
 // Ends the counted release before an exception leaves: a main function unwinds only after that.
-net::Link& admit(Channel& channel, const Route& route, std::unique_ptr<CountedEvent>& release) {
+net::Link& admit(TeamCore& channel, const Route& route, std::unique_ptr<CountedEvent>& release) {
   try {
     return channel.admit(route.target, route.handler);
   } catch (...) {
@@ -154,12 +154,12 @@ net::Link& admit(Channel& channel, const Route& route, std::unique_ptr<CountedEv
 
 }  // namespace
 
-void send_large(Channel& channel, const Route& route, const Payload& payload,
+void send_large(TeamCore& channel, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
   send_large_below(channel, route, payload, {{}, arguments}, std::move(release));
 }
 
-void send_large_below(Channel& channel, const Route& route, const Payload& payload,
+void send_large_below(TeamCore& channel, const Route& route, const Payload& payload,
                       const LargeParts& parts, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
   net::Link& link = admit(channel, route, release);
@@ -273,7 +273,7 @@ void drop_large(const Message& message, const LargeHeader& header) {
                                                   place, discard.release());
 }
 
-void check_live(const Channel& channel, const Handler& handler) {
+void check_live(const TeamCore& channel, const Handler& handler) {
   if (channel.handlers().is_live(handler.index)) return;
   throw CheckError(fmt::format("a payload is for {}: keep it until wait() has returned",
                                channel.handlers().name_of(handler.index)));
@@ -286,8 +286,9 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
       name, given, wanted));
 }
 
-void submit_delivered(Channel& channel, std::string name, int priority, Function<void()> function) {
-  auto task = sched::make_function_task(channel.scope(), std::move(name), std::move(function));
+void submit_delivered(TeamCore& channel, std::string name, int priority,
+                      Function<void()> function) {
+  auto task = sched::make_function_task(channel, std::move(name), std::move(function));
   task->priority = priority;
   task->kind = sched::TaskKind::delivered;
   channel.scheduler().submit(std::move(task));

@@ -31,7 +31,7 @@ Messenger::~Messenger() = default;
 
 // A channel that is added is seen by the code that keeps a message for it, or that is seen here:
 // UnexpectedMessages looks for the channel after the message was counted, under its lock.
-void Messenger::add(Channel& channel) {
+void Messenger::add(TeamCore& channel) {
   SHOAL_CHECK(channels_.add(channel), "rank {} has a team with the id {} already", rank().value(),
               channel.id());
   if (channel.id() == 0) return;
@@ -39,7 +39,7 @@ void Messenger::add(Channel& channel) {
   retry_unexpected();
 }
 
-void Messenger::remove(Channel& channel) {
+void Messenger::remove(TeamCore& channel) {
   if (channels_.remove(channel)) receiver_->handlers().removed().note_removal();
 }
 
@@ -81,7 +81,7 @@ namespace {
 /// The channel of the team in the ordered table, or the place where it would be.
 auto place_of(auto& channels, std::uint64_t team) {
   return std::ranges::lower_bound(channels, team, {},
-                                  [](const Channel* channel) { return channel->id(); });
+                                  [](const TeamCore* channel) { return channel->id(); });
 }
 
 bool is_of(const auto& channels, const auto& place, std::uint64_t team) {
@@ -90,7 +90,7 @@ bool is_of(const auto& channels, const auto& place, std::uint64_t team) {
 
 }  // namespace
 
-bool ChannelTable::add(Channel& channel) {
+bool ChannelTable::add(TeamCore& channel) {
   if (world_ == nullptr) {
     world_ = &channel;
     return true;
@@ -110,7 +110,7 @@ bool ChannelTable::add(Channel& channel) {
   return true;
 }
 
-bool ChannelTable::remove(const Channel& channel) {
+bool ChannelTable::remove(const TeamCore& channel) {
   const sync::Lock lock(mutex_);
   const auto place = place_of(channels_, channel.id());
   if (place == channels_.end() || *place != &channel) return false;
@@ -124,9 +124,9 @@ bool ChannelTable::remove(const Channel& channel) {
   return true;
 }
 
-Channel* ChannelTable::around_ended(std::uint64_t team) const {
+TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
   const sync::Lock lock(mutex_);
-  const auto find = [&]() SHOAL_REQUIRES(mutex_) -> Channel* {
+  const auto find = [&]() SHOAL_REQUIRES(mutex_) -> TeamCore* {
     const auto place = place_of(channels_, team);
     return is_of(channels_, place, team) ? *place : nullptr;
   };
@@ -135,12 +135,12 @@ Channel* ChannelTable::around_ended(std::uint64_t team) const {
   if (around == nullptr) return nullptr;
   for (; around != nullptr; around = around_.find(team)) {
     team = *around;
-    if (Channel* const found = find(); found != nullptr) return found;
+    if (TeamCore* const found = find(); found != nullptr) return found;
   }
   return world_;
 }
 
-Channel* ChannelTable::find(std::uint64_t team) const {
+TeamCore* ChannelTable::find(std::uint64_t team) const {
   if (team == 0) return world_;
   const sync::Lock lock(mutex_);
   const auto place = place_of(channels_, team);

@@ -46,22 +46,22 @@ using FatalHandler = Function<void(const std::string& text)>;
 class ChannelTable {
  public:
   /// Adds a channel; returns false if this rank has a team with this id.
-  [[nodiscard]] bool add(Channel& channel);
+  [[nodiscard]] bool add(TeamCore& channel);
   /// Removes a channel; returns false if it was not in the table.
-  bool remove(const Channel& channel);
+  bool remove(const TeamCore& channel);
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
-  [[nodiscard]] Channel* find(std::uint64_t team) const;
+  [[nodiscard]] TeamCore* find(std::uint64_t team) const;
   /// Returns the channel of the innermost team around a team that has ended here; nullptr if `team`
   /// has not ended, or before kEndedMax others. Ids of teams are not used again.
-  [[nodiscard]] Channel* around_ended(std::uint64_t team) const;
-  [[nodiscard]] Channel& world() const { return *world_; }
+  [[nodiscard]] TeamCore* around_ended(std::uint64_t team) const;
+  [[nodiscard]] TeamCore& world() const { return *world_; }
 
  private:
   static constexpr std::size_t kEndedMax = 1U << 10U;
 
-  Channel* world_ = nullptr;  // set before the first step
+  TeamCore* world_ = nullptr;  // set before the first step
   mutable sync::Mutex mutex_;
-  std::vector<Channel*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
+  std::vector<TeamCore*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
   // The team around each, also of teams that have ended, and those in their order.
   mutable FlatMap<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
   std::vector<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);  // a ring, once it is full
@@ -111,10 +111,10 @@ class Messenger final {
 
   // --- teams
 
-  /// Channel of the world; made before the first step.
-  [[nodiscard]] Channel& world() const { return channels_.world(); }
+  /// The world's core; made before the first step.
+  [[nodiscard]] TeamCore& world() const { return channels_.world(); }
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
-  [[nodiscard]] Channel* find_channel(std::uint64_t team) const { return channels_.find(team); }
+  [[nodiscard]] TeamCore* find_channel(std::uint64_t team) const { return channels_.find(team); }
   /// Returns whether the team has ended on this rank, for the last teams only.
   [[nodiscard]] bool has_ended(std::uint64_t team) const {
     return channels_.around_ended(team) != nullptr;
@@ -122,9 +122,9 @@ class Messenger final {
   /// Messages that came for the channel before it was there are handled after this. The first
   /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
   /// team with this id.
-  void add(Channel& channel);
+  void add(TeamCore& channel);
   /// The team is complete on this rank.
-  void remove(Channel& channel);
+  void remove(TeamCore& channel);
   /// The rank has teams: their completion is looked for while their rank is busy with others.
   void set_has_teams(bool has_teams);
   /// Called when handlers were opened, or a team has failed: messages that wait are tried again, or

@@ -23,7 +23,7 @@ struct Content {
 };
 
 // A large message: other processes get its pieces, ranks of this one a reference to them.
-[[gnu::noinline]] void append_pieces_branch(Channel& channel, net::Link& link,
+[[gnu::noinline]] void append_pieces_branch(TeamCore& channel, net::Link& link,
                                             const Content& content, const Branch& branch) {
   const std::vector<std::byte> head = multicast_part(content.header, branch.rest);
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature, 0,
@@ -41,7 +41,7 @@ struct Content {
   });
 }
 
-void append_branch(Channel& channel, net::Link& link, const Content& content,
+void append_branch(TeamCore& channel, net::Link& link, const Content& content,
                    const Branch& branch) {
   if (content.pieces != nullptr) [[unlikely]]
     return append_pieces_branch(channel, link, content, branch);
@@ -71,7 +71,7 @@ void append_branch(Channel& channel, net::Link& link, const Content& content,
 }
 
 // Ranks of the world, in the order in which they are served.
-std::vector<Rank> check_recipients(const Channel& channel, const MulticastRoute& route,
+std::vector<Rank> check_recipients(const TeamCore& channel, const MulticastRoute& route,
                                    const Recipients& recipients) {
   std::vector<Rank> ranks = recipients.in_order();
   for (Rank& rank : ranks) {
@@ -90,12 +90,12 @@ std::vector<Rank> check_recipients(const Channel& channel, const MulticastRoute&
 }
 
 // Returns the measured costs of this machine; nullptr if there are none.
-const TreeCosts* tree_costs(const Channel& channel) {
+const TreeCosts* tree_costs(const TeamCore& channel) {
   const auto* const costs = channel.messenger().services().find<TreeCosts>();
   return costs != nullptr && (costs->are_known() || costs->all_share_cores) ? costs : nullptr;
 }
 
-MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, std::size_t count) {
+MulticastTree resolve_short(const TeamCore& channel, const MulticastTree& tree, std::size_t count) {
   const TreeCosts* const costs = tree_costs(channel);
   if (tree.shape != TreeShape::automatic || costs == nullptr || !costs->are_known()) {
     return resolve(tree, count);
@@ -104,7 +104,7 @@ MulticastTree resolve_short(const Channel& channel, const MulticastTree& tree, s
 }
 
 // Makes the header of the sender's messages.
-MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
+MulticastHeader first_header(const TeamCore& channel, const MulticastTree& tree,
                              std::span<const Rank> ranks) {
   const MulticastTree lower = below(tree);
   MulticastHeader header;
@@ -118,7 +118,7 @@ MulticastHeader first_header(const Channel& channel, const MulticastTree& tree,
   return header;
 }
 
-void send_to(Channel& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
+void send_to(TeamCore& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
     append_branch(channel,
@@ -129,7 +129,7 @@ void send_to(Channel& channel, net::Lane lane, const Content& content, const Mul
 
 }  // namespace
 
-void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+void send_multicast(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments) {
   std::vector<Rank> ranks = check_recipients(channel, route, recipients);
   if (ranks.empty()) return;
@@ -188,7 +188,7 @@ std::size_t segments_of(std::size_t bytes) {
   return (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
 }
 
-bool are_local(const Channel& channel, std::span<const Rank> ranks) {
+bool are_local(const TeamCore& channel, std::span<const Rank> ranks) {
   const net::Layout& layout = channel.messenger().fabric().layout();
   return std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
 }
@@ -196,7 +196,7 @@ bool are_local(const Channel& channel, std::span<const Rank> ranks) {
 // Returns the tree that was requested, or the fastest one by the measured costs, if these are
 // known. Where all ranks share cores, each step of a tree waits for a turn of the cores, and depth
 // gains nothing: 8 processes on 2 cores took half the time along a flat tree (docs/performance.md).
-MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
+MulticastTree asked_large(const TeamCore& channel, const MulticastTree& tree,
                           std::span<const Rank> ranks, std::size_t bytes) {
   const TreeCosts* const costs = tree_costs(channel);
   if (tree.shape != TreeShape::automatic || costs == nullptr) return tree;
@@ -210,7 +210,7 @@ MulticastTree asked_large(const Channel& channel, const MulticastTree& tree,
 // a binary tree takes 2 S and more, but its depth is small. Simulated networks
 // (docs/performance.md) agree on the number of segments from which the chain is faster. Recipients
 // of the sender's process copy the payload themselves, so that there is nothing to distribute.
-MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
+MulticastTree resolve_large(const TeamCore& channel, const MulticastTree& tree,
                             std::span<const Rank> ranks, std::size_t bytes) {
   const std::size_t count = ranks.size();
   if (tree.shape != TreeShape::automatic) return resolve(tree, count);
@@ -222,7 +222,7 @@ MulticastTree resolve_large(const Channel& channel, const MulticastTree& tree,
 
 }  // namespace
 
-MulticastPlan::MulticastPlan(Channel& channel, const MulticastRoute& route,
+MulticastPlan::MulticastPlan(TeamCore& channel, const MulticastRoute& route,
                              const Recipients& recipients, std::size_t payload_bytes)
     : channel_(channel),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
@@ -291,7 +291,7 @@ bool own_copy(const Message& message) {
 
 // The run is marked in the packet, because this is called again for a message that waits for its
 // handler.
-void forward_multicasts(Channel& channel, net::Lane lane, const net::Run& run, std::byte* first) {
+void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, std::byte* first) {
   for (std::uint64_t i = 0; i < run.count; ++i, first += run.step()) {
     const OpenedMulticast opened = open_multicast({first, run.size_bytes});
     if (opened.header.forwarded != 0 || opened.header.carries != 0) continue;

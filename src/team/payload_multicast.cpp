@@ -43,7 +43,7 @@ struct PayloadCasts::Cast {
 struct PayloadCasts::Handlers {
   static void ready(const MessageContext& context, std::int32_t origin, std::uint64_t number,
                     bool at_root) {
-    PayloadCasts::of(context.channel()).on_ready({origin, number, at_root}, context.world_source());
+    PayloadCasts::of(context.core()).on_ready({origin, number, at_root}, context.world_source());
   }
   static void segment(void* /*self*/, const Message& message) {
     PayloadCasts::of(*message.channel).on_segment(message);
@@ -56,7 +56,7 @@ struct PayloadCasts::Handlers {
 
 PayloadCasts::~PayloadCasts() = default;
 
-PayloadCasts& PayloadCasts::of(Channel& channel) {
+PayloadCasts& PayloadCasts::of(TeamCore& channel) {
   return channel.services().obtain<PayloadCasts>(
       [&channel] { return std::make_unique<PayloadCasts>(channel); });
 }
@@ -89,7 +89,7 @@ void PayloadCasts::join(const CastKey& key, CastPlace place, std::span<std::byte
   cast->place = bytes;
   cast->missing = cast->here.size();
   for (const Rank child : cast->ready) std::erase(cast->children, child);
-  const Rank parent = channel_.team().from_world(place.parent);
+  const Rank parent = channel_.from_world(place.parent);
   send(channel_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
   advance(cast);
 }
@@ -142,7 +142,7 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(channel_,
              {handler.index() | kLargeBit | kOwnOrderBit | channel_.flag_bits(),
-              handler.signature(), channel_.team().from_world(child)},
+              handler.signature(), channel_.from_world(child)},
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 
@@ -166,7 +166,7 @@ namespace {
 /// A payload that travels with its message: each recipient forwards both when the payload is there.
 /// Used by the handlers of a rank, one at a time.
 struct CarriedPayload {
-  Channel& channel;
+  TeamCore& channel;
   MulticastRoute route;
   MulticastHeader header;
   std::vector<Rank> ranks;  // below this one
@@ -184,14 +184,14 @@ bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree
   const MulticastTree lower = below(tree);
   carried->header.shape = lower.shape;
   carried->header.arity = static_cast<std::uint16_t>(lower.arity);
-  Channel& channel = carried->channel;
+  TeamCore& channel = carried->channel;
   for (const Branch& branch : branches) {
     auto release = make_event(channel, "a multicast", [carried] {
       if (--carried->unreleased == 0 && carried->done) carried->done();
     });
     send_large_below(channel,
                      {carried->route.handler | kMulticastBit | kLargeBit, carried->route.signature,
-                      channel.team().from_world(branch.child)},
+                      channel.from_world(branch.child)},
                      carried->payload,
                      {multicast_part(carried->header, branch.rest), carried->arguments},
                      std::move(release));
@@ -229,7 +229,7 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
 
 // The message that announces the payload names it by its number, in `checksum`.
 // NOLINTNEXTLINE(readability-function-size): the parts of a message
-void multicast_large(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_large(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release) {
   const MulticastPlan plan(channel, route, recipients, payload.bytes.size());

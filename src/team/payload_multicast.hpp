@@ -43,13 +43,13 @@ class PayloadCasts {
  public:
   static constexpr std::size_t kSegmentBytes = 256UL << 10U;
 
-  explicit PayloadCasts(Channel& channel) : channel_(channel) {}
+  explicit PayloadCasts(TeamCore& channel) : channel_(channel) {}
   ~PayloadCasts();
   PayloadCasts(const PayloadCasts&) = delete;
   PayloadCasts& operator=(const PayloadCasts&) = delete;
 
   /// The multicasts of the channel's team on this rank.
-  [[nodiscard]] static PayloadCasts& of(Channel& channel);
+  [[nodiscard]] static PayloadCasts& of(TeamCore& channel);
 
   /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
   /// handler when the bytes may be reused; it does not run if the scope fails. **Caller**: any
@@ -74,7 +74,7 @@ class PayloadCasts {
   /// Runs the steps that are due.
   void advance(const SharedCast& cast);
 
-  Channel& channel_;
+  TeamCore& channel_;
   sync::Mutex mutex_;
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::map<CastKey, SharedCast> casts_ SHOAL_GUARDED_BY(mutex_);

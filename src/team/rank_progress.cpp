@@ -139,7 +139,7 @@ void RankProgress::wait_for_batch(const net::Link& link) const {
 
 void RankProgress::note_batch(std::uint64_t message_count) {
   if (!options_.may_linger) return;
-  const std::uint64_t sent = channels_.world().scope().counts.queued_so_far();
+  const std::uint64_t sent = channels_.world().counts.queued_so_far();
   const bool in_a_row = std::exchange(sent_before_, sent) == sent;
   const bool lingers = small_batches_ >= kSmallBatchesMax;
   const bool helps = lingers ? message_count > 1 : message_count < kManyMessages;

@@ -37,7 +37,7 @@ namespace {
 
 /// On the rank that has sent the message. `there`: the handler that it met.
 void name_both(const MessageContext& context, std::uint32_t index, const std::string& there) {
-  Channel& channel = context.channel();
+  TeamCore& channel = context.core();
   const std::string text = fmt::format(
       "a message of rank {} met another handler on rank {}: number {} of the team is {} on rank "
       "{}, and {} on rank {}; all ranks of a team make their active messages, task graphs, flows, "
@@ -52,7 +52,7 @@ void name_both(const MessageContext& context, std::uint32_t index, const std::st
 /// Fails the team because a message from a member was sent for its handler `index`, and that of
 /// this rank has another signature. The text names both handlers: the sender knows its own, and a
 /// message asks it. **Caller**: the progress context.
-void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
+void report_mismatch(TeamCore& channel, Rank sender, std::uint32_t index) {
   using Question = StaticFunction<&name_both, Delivery::inlined>;
   const std::string here = channel.handlers().describe(index);
   const std::vector<std::byte> bytes = encoded(index, here);
@@ -93,7 +93,7 @@ void report_mismatch(Channel& channel, Rank sender, std::uint32_t index) {
 
 // Forwards multicasts before their handlers run, or wait until they are open, so that the ranks
 // below do not wait for this one.
-[[gnu::noinline]] void forward(Channel& channel, net::Packet& packet, const net::Run& run,
+[[gnu::noinline]] void forward(TeamCore& channel, net::Packet& packet, const net::Run& run,
                                std::size_t offset) {
   try {
     forward_multicasts(channel, static_cast<net::Lane>(packet.header().lane), run,
@@ -182,7 +182,7 @@ void Receiver::take_or_keep_stream(PacketPart part) {
 // Forwards the messages of one stream; returns false if its team does not exist on this rank yet,
 // or they are no multicasts.
 bool Receiver::forward_all(const Stream& stream, const PacketPart& part) const {
-  Channel* const channel = stream.is_multicast() ? channels_.find(stream.team) : nullptr;
+  TeamCore* const channel = stream.is_multicast() ? channels_.find(stream.team) : nullptr;
   if (channel == nullptr) return false;
   net::Run run;
   for (std::size_t offset = part.offset; offset < part.packet->messages().size();) {
@@ -278,13 +278,13 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 
 // Changes to the channel of the run; returns false if its team does not exist on this rank yet.
 [[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
-  Channel* const channel = channels_.find(reception.run.team);
+  TeamCore* const channel = channels_.find(reception.run.team);
   if (channel == nullptr) return false;
   set_channel(reception, *channel);
   return true;
 }
 
-void Receiver::set_channel(Reception& reception, Channel& channel) {
+void Receiver::set_channel(Reception& reception, TeamCore& channel) {
   if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
   reception.count = 0;
   reception.channel = &channel;
@@ -304,7 +304,7 @@ void Receiver::set_channel(Reception& reception, Channel& channel) {
   if ((run.handler & kOther) != 0 || index >= statics_.size()) return false;
   const Handler& handler = statics_[index];
   if (handler.late == nullptr || handler.signature != run.signature) return false;
-  Channel* const around = channels_.around_ended(run.team);
+  TeamCore* const around = channels_.around_ended(run.team);
   if (around == nullptr) return false;
   set_channel(reception, *around);
   Message message{
@@ -438,7 +438,7 @@ void Receiver::run_inline(Reception& reception) {
 
 bool HandlerCache::find(Reception& reception) {
   const std::uint32_t index = reception.handler_id & kIndexMask;
-  Kept& one = kept_[index % kept_.size()];
+  CachedHandler& one = cached_[index % cached_.size()];
   if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
     const Handler* handler = nullptr;
     if (!reception.channel->handlers().find(index, handler)) return false;
@@ -449,7 +449,7 @@ bool HandlerCache::find(Reception& reception) {
 }
 
 void HandlerCache::forget_removed() {
-  kept_ = {};
+  cached_ = {};
   removed_.forget();
 }
 

@@ -42,13 +42,13 @@ class HandlerCache {
   void remove(const std::shared_ptr<Handler>& handler) { removed_.add(handler); }
 
  private:
-  struct Kept {
-    const Channel* channel = nullptr;
+  struct CachedHandler {
+    const TeamCore* channel = nullptr;
     std::uint32_t index = 0;
     const Handler* handler = nullptr;
   };
 
-  std::array<Kept, 8> kept_;
+  std::array<CachedHandler, 8> cached_;
   DeferredReclaim removed_;
 };
 
@@ -61,7 +61,7 @@ class HandlerStrand {
   /// Runs f() as a handler of this rank, of a message of `channel`. It is ordered after the
   /// publication of `token`, and after everything before the opening of the handlers.
   template <class F>
-  [[gnu::always_inline]] void run(const void* token, const Channel& channel, F f) {
+  [[gnu::always_inline]] void run(const void* token, const TeamCore& channel, F f) {
     if (sync::watches_strands() && !strand_.is_made()) set_name();
     strand_.run([opened = opened_, token, ends = &channel, f] {
       sync::observe(opened);
@@ -126,7 +126,7 @@ class MessageTask final : public sched::Task {
 /// State of the packet that the worker which runs the progress handles.
 struct Reception {
   /// `removals`: of handlers; see Batch.
-  Reception(Channel& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
+  Reception(TeamCore& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
         channel(&world),
@@ -140,15 +140,15 @@ struct Reception {
 
   /// Messages of other channels than the last one that were processed.
   struct Tally {
-    Channel* channel;
+    TeamCore* channel;
     std::uint64_t count;
   };
 
   net::Packet*& packet;
   const bool control;
   net::Run run;
-  Channel* channel;  // of the last run
-  Batch batch;       // of the run
+  TeamCore* channel;  // of the last run
+  Batch batch;        // of the run
   sched::HandlerMark mark;
   Batch::Watch watch;
   const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr
@@ -205,7 +205,7 @@ class Receiver final {
   void acknowledge(const Reception& reception);
   bool process_run(Reception& reception, std::size_t& offset);
   bool change_channel(Reception& reception);
-  void set_channel(Reception& reception, Channel& channel);
+  void set_channel(Reception& reception, TeamCore& channel);
   bool take_late(Reception& reception, std::size_t& offset);
   bool dispatch(Reception& reception);
   void deliver_multicast(Reception& reception);

@@ -26,7 +26,7 @@ Rank MessageContext::source() const { return channel_->from_world(world_source_)
 namespace messaging {
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
-                                      Channel& channel) {
+                                      TeamCore& channel) {
   sched::refuse_in_attempt("call() or publish()");
   const std::uint64_t number = entries_.add({std::move(promise), channel.id(), signature});
   // Either this sees the failure, or give_up() after it sees the promise.
@@ -61,39 +61,39 @@ void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {
   if (promise) promise.fail(std::move(error));
 }
 
-PromiseTable& promises_of(const Channel& channel) { return channel.messenger().promises(); }
+PromiseTable& promises_of(const TeamCore& channel) { return channel.messenger().promises(); }
 
-Services& services_of(const Channel& channel) { return channel.messenger().services(); }
+Services& services_of(const TeamCore& channel) { return channel.messenger().services(); }
 
-int world_rank_of(const Channel& channel) { return channel.messenger().rank().value(); }
+int world_rank_of(const TeamCore& channel) { return channel.messenger().rank().value(); }
 
 void Replies::accept_void(const MessageContext& context, std::uint64_t number) {
-  promises_of(context.channel()).fulfill<void>(number);
+  promises_of(context.core()).fulfill<void>(number);
 }
 
 void Replies::accept_error(const MessageContext& context, std::uint64_t number, int rank,
                            const std::string& function, const std::string& text) {
-  const Rank caller(world_rank_of(context.channel()));
-  promises_of(context.channel())
+  const Rank caller(world_rank_of(context.core()));
+  promises_of(context.core())
       .fail(number, std::make_exception_ptr(RemoteError(Rank(rank), caller, function, text)));
 }
 
 // A team that has failed drops its messages, and a rank that has not made it keeps them waiting. A
 // promise that was published in another team must get its answer nevertheless; the others have the
 // failure already, or get it.
-Address address_of(Channel& channel, int world_rank, bool in_world) {
+Address address_of(TeamCore& channel, int world_rank, bool in_world) {
   const bool is_other = in_world && channel.id() != 0;
   const Rank member = channel.from_world(Rank(world_rank));
   if (!is_other && member >= 0 && !channel.failed()) return {channel, member};
   return {channel.messenger().world(), Rank(world_rank)};
 }
 
-void fulfill(Channel& channel, const RemotePromise<void>& promise) {
+void fulfill(TeamCore& channel, const RemotePromise<void>& promise) {
   const Address to = address_of(channel, promise.rank, promise.in_world != 0);
   send(to.channel, to.member, am<&Replies::accept_void>, promise.number);
 }
 
-void fail_promise(Channel& channel, int rank, bool in_world, std::uint64_t number,
+void fail_promise(TeamCore& channel, int rank, bool in_world, std::uint64_t number,
                   const std::string& function, const std::string& text) {
   const Address to = address_of(channel, rank, in_world);
   send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), function,

@@ -53,10 +53,10 @@ void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
   {
     const sync::Lock lock(scope.mutex);
     const MemberWait& member = scope.member;
-    if (member.stands()) {
-      const Standing& standing = member.standing();
-      const bool at_end = standing.is_wait() && member.stands_finally();
-      state.waits_in = at_end ? "its end" : standing.text();
+    if (member.is_waiting()) {
+      const WaitedOperation& waited = member.waited_operation();
+      const bool at_end = waited.is_wait() && member.stands_finally();
+      state.waits_in = at_end ? "its end" : waited.text();
       state.since_ns = member.since_ns();
     }
   }
@@ -76,8 +76,8 @@ ScopeState state_of(const CoreState& scope) {
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     add_team_states(*inner, state.teams);
   }
-  if (scope.member.stands()) {
-    state.main_in = scope.member.standing().text();
+  if (scope.member.is_waiting()) {
+    state.main_in = scope.member.waited_operation().text();
     state.main_since_ns = scope.member.since_ns();
     state.main_final = scope.member.stands_finally();
   }
@@ -90,10 +90,10 @@ ScopeState state_of(const CoreState& scope) {
 std::vector<std::string> describe_stuck(const CoreState& scope) {
   std::vector<std::string> lines;
   const MemberWait& member = scope.member;
-  if (member.stands() && !member.standing().is_wait()) {
-    const Standing& standing = member.standing();
+  if (member.is_waiting() && !member.waited_operation().is_wait()) {
+    const WaitedOperation& waited = member.waited_operation();
     lines.push_back(fmt::format("the main function waits in {}, which not every rank called{}",
-                                standing.text(), standing.root < 0 ? "" : " with this root"));
+                                waited.text(), waited.root < 0 ? "" : " with this root"));
   }
   for (std::string& line : describe_waiting(scope, true)) lines.push_back(std::move(line));
   return lines;
@@ -139,7 +139,7 @@ void refuse_after_run(const std::string& what) {
       what));
 }
 
-void Sources::give_up(const Scope& failed, std::vector<GivenUp>& promises) const {
+void Sources::give_up(const TeamCore& failed, std::vector<GivenUp>& promises) const {
   for (Unsatisfied* source : sources_) source->give_up(failed, promises);
 }
 

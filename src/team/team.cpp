@@ -61,7 +61,7 @@ std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
 
 /// Map of a team on `ranks` of `parent`.
 messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
-  const TeamCore& scope = parent.scope();
+  const TeamCore& scope = parent.core();
   auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
       [] { return std::make_unique<messaging::RankMapTable>(); });
   return ranks.map(scope.map(), parent.size(), table);
@@ -80,16 +80,16 @@ messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>
 
 }  // namespace
 
-TeamCore& core_of(const Team& team) { return team.scope(); }
+TeamCore& core_of(const Team& team) { return team.core(); }
 
-World& world_of(const Team& team) { return team.scope().messenger().services().get<World>(); }
+World& world_of(const Team& team) { return team.core().messenger().services().get<World>(); }
 
 World& messaging::ContextOf<World>::get(const MessageContext& context) {
-  return context.channel().messenger().services().get<World>();
+  return context.core().messenger().services().get<World>();
 }
 
 Team& messaging::ContextOf<Team>::get(const MessageContext& context) {
-  return context.channel().services().get<Team>();
+  return context.core().services().get<Team>();
 }
 
 Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {
@@ -106,15 +106,15 @@ Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::str
               "team '{}' was made in a handler, or on a thread of its own: make it in the main "
               "function or a task",
               name);
-  const std::uint64_t number = parent.scope().next_nested_number();
+  const std::uint64_t number = parent.core().next_nested_number();
   const Rank world_rank = parent.messenger().rank();
   const std::string shown =
-      name.empty() ? std::to_string(number) + " of " + parent.scope().describe() : name;
+      name.empty() ? std::to_string(number) + " of " + parent.core().describe() : name;
   if (members->from_world(world_rank) < 0) {
     elsewhere_ = std::make_unique<Elsewhere>(shown, world_rank);
     return;
   }
-  const std::uint64_t id = team_id(parent.channel().id(), number, *members, name);
+  const std::uint64_t id = team_id(parent.core().id(), number, *members, name);
   enter(parent, id, number, members, shown);
 }
 
@@ -127,7 +127,7 @@ struct Team::Launched {
 };
 
 Team::Team(const Invitation& invitation, Team& parent)
-    : size_(invitation.ranks.size()), launched_(new Launched{parent.scope(), invitation}) {
+    : size_(invitation.ranks.size()), launched_(new Launched{parent.core(), invitation}) {
   enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name,
         invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_team);
   launched_->outer.add(*this);
@@ -136,7 +136,7 @@ Team::Team(const Invitation& invitation, Team& parent)
 void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
                  const messaging::SharedRankMap& members, const std::string& name,
                  term::FailureTo failure) {
-  TeamCore& core = parent.scope().nest({id, members, name, number}, failure);
+  TeamCore& core = parent.core().nest({id, members, name, number}, failure);
   core.services().provide(*this);
   parts_ = {&core, nullptr};
   own_collectives_ = std::make_unique<coll::Collectives>(core);
@@ -146,7 +146,7 @@ void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
 
 Team::~Team() {
   if (own_collectives_ == nullptr) return;  // the world's, or no member
-  scope().end();
+  core().end();
   release();
 }
 
@@ -174,8 +174,8 @@ void TeamCollectives::refuse_collective() const {
 
 void Team::release() noexcept {
   own_collectives_.reset();
-  scope().services().withdraw<Team>();  // what comes now is too late
-  scope().release();
+  core().services().withdraw<Team>();  // what comes now is too late
+  core().release();
 }
 
 void Team::drop_parts() noexcept {
@@ -187,7 +187,7 @@ void Team::drop_parts() noexcept {
 
 Team::Invitation Team::invite(const RankSet& ranks, const std::string& object) {
   static_cast<void>(map_of(*this, ranks));  // refuses bad ones, here
-  const std::uint64_t number = scope().next_own_number();
+  const std::uint64_t number = core().next_own_number();
   const auto here = static_cast<std::uint64_t>(messenger().rank().value());
   const std::string name = fmt::format("{} of rank {}", number, here);
   return {own_team_id(here, number),
@@ -242,7 +242,7 @@ class Team::EndTask final : public sched::Task {
   }
   ~EndTask() override {
     if (team_->own_collectives_ == nullptr) return;  // it has ended
-    TeamCore& core = team_->scope();
+    TeamCore& core = team_->core();
     core.release(std::move(team_));
   }
   void run() override { team_->end_launched(); }
@@ -269,9 +269,9 @@ void Team::end_launched() {
   const bool is_awaited = launched_->invitation.is_awaited();
   std::exception_ptr failure;
   if (is_awaited) {
-    failure = scope().end_and_take_failure();
+    failure = core().end_and_take_failure();
   } else {
-    scope().end();  // a failure that comes now fails the parent
+    core().end();  // a failure that comes now fails the parent
   }
   const bool tells = rank() == 0;
   release();
@@ -295,7 +295,7 @@ messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
   std::vector<Rank> ranks;
   ranks.reserve(chosen.size());
   for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
-  if (ranks.empty()) return messaging::list_ranks(parent.channel().map(), parent.size(), ranks);
+  if (ranks.empty()) return messaging::list_ranks(parent.core().map(), parent.size(), ranks);
   return map_of(parent, ranks);
 }
 
@@ -319,7 +319,7 @@ RankSet Team::first_ranks(MachineLevel level) const {
 Team& Team::outermost() const { return world_of(*this); }
 
 Team* Team::find_member(const TeamHandle& team) const {
-  messaging::Channel* const channel = messenger().find_channel(team.id);
+  TeamCore* const channel = messenger().find_channel(team.id);
   return channel == nullptr ? nullptr : channel->services().find<Team>();
 }
 
@@ -346,26 +346,22 @@ Team::Handled::~Handled() {
   term::acknowledge(team_.messenger().world(), Rank(relay_.origin), relay_.sender, 1);
 }
 
-TeamHandle Team::handle() const { return {scope().id(), scope().to_world(Rank(0)).value(), size_}; }
+TeamHandle Team::handle() const { return {core().id(), core().to_world(Rank(0)).value(), size_}; }
 
 Team Team::split(int colour, int key, const std::string& name) {
   return Team(*this, select(*this, colour, key), name);
 }
 
-void Team::cancel(const std::string& reason) {
-  TeamCore& here = scope();
-  here.fail(TaskError::kCancellation,
-            std::make_exception_ptr(Error(fmt::format("{}: {}", here.describe(), reason))));
-}
+void Team::cancel(const std::string& reason) { core().cancel(reason); }
 
 void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
   sched::submit(scheduler(), std::move(task), options);
 }
 
 Statistics World::statistics() const {
-  const messaging::Messenger& messenger = scope().messenger();
+  const messaging::Messenger& messenger = core().messenger();
   const messaging::MessageStatistics messages = messaging::statistics_of(messenger);
-  return {scope().scheduler().inspector().tasks_run(), messages.messages_sent,
+  return {core().scheduler().inspector().tasks_run(), messages.messages_sent,
           messages.messages_received, messages.bytes_sent};
 }
 
@@ -393,8 +389,8 @@ int Machine::part_of(Rank rank, MachineLevel level) const {
 /// Belongs to its Deadline, and to the timer until that has expired.
 class Deadline::Alarm final : public sched::Timer {
  public:
-  Alarm(Team& team, std::string reason)
-      : scheduler_(core_of(team).scheduler()), team_(&team), reason_(std::move(reason)) {}
+  Alarm(TeamCore& team, std::string reason)
+      : scheduler_(team.scheduler()), team_(&team), reason_(std::move(reason)) {}
 
   static void set(const std::shared_ptr<Alarm>& alarm, std::uint64_t duration_ns) {
     alarm->set_ = alarm;
@@ -419,13 +415,13 @@ class Deadline::Alarm final : public sched::Timer {
 
   sched::Scheduler& scheduler_;
   sync::Mutex mutex_;
-  Team* team_ SHOAL_GUARDED_BY(mutex_);
+  TeamCore* team_ SHOAL_GUARDED_BY(mutex_);
   const std::string reason_;
   std::shared_ptr<Alarm> set_;  // this, while the timer is set
 };
 
 Deadline::Deadline(Team& team, std::uint64_t duration_ns, std::string reason, int /*of_ns*/)
-    : alarm_(std::make_shared<Alarm>(team, std::move(reason))) {
+    : alarm_(std::make_shared<Alarm>(core_of(team), std::move(reason))) {
   Alarm::set(alarm_, duration_ns);
 }
 

@@ -52,7 +52,7 @@ struct ScopeState {
 };
 
 /// Operation in which a member waits. Its text is made for reports only.
-struct Standing {
+struct WaitedOperation {
   const char* name = "";     // of a collective operation; "": wait()
   std::uint64_t number = 0;  // of the operation in its team; 0: it has none
   int root = -1;             // of an operation that has one

@@ -298,7 +298,7 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
 
 // Returns whether the run can be handled, or dropped.
 bool UnexpectedMessages::can_handle(const net::Run& run) const {
-  const Channel* const channel = channels_.find(run.team);
+  const TeamCore* const channel = channels_.find(run.team);
   if (channel == nullptr) return false;
   if ((run.handler & kInstanceBit) == 0 || channel->failed()) return true;
   return channel->handlers().is_open(run.handler & kIndexMask);
@@ -319,15 +319,15 @@ using Bytes = std::vector<std::byte>;
 /// On the rank that has asked.
 void on_name(const MessageContext& context, std::uint64_t team, std::uint32_t index,
              std::string name) {
-  context.channel().messenger().unexpected().name_handler(team, context.world_source(), index,
-                                                          std::move(name));
+  context.core().messenger().unexpected().name_handler(team, context.world_source(), index,
+                                                       std::move(name));
 }
 
 /// On the rank that has sent.
 void on_question(const MessageContext& context, std::uint64_t team, std::uint32_t index) {
   using Answer = StaticFunction<&on_name, Delivery::inlined>;
-  Messenger& messenger = context.channel().messenger();
-  const Channel* const channel = messenger.find_channel(team);
+  Messenger& messenger = context.core().messenger();
+  const TeamCore* const channel = messenger.find_channel(team);
   const std::string name =
       channel != nullptr ? channel->handlers().name_of(index) : "an active message";
   messenger.send_control(Answer::handler, context.world_source(), encoded(team, index, name));

@@ -19,7 +19,7 @@ namespace {
 /// Wait of a member of a nested scope: in wait(), or in a collective operation.
 class Meeting final : public sched::Waitable {
  public:
-  Meeting(CoreState& scope, const Standing& what, bool final, FunctionRef<bool()> is_over)
+  Meeting(CoreState& scope, const WaitedOperation& what, bool final, FunctionRef<bool()> is_over)
       : Waitable(scope.scheduler()), scope_(scope), what_(what), final_(final), is_over_(is_over) {}
 
   bool enlist(sync::Waiter& waiter) override {
@@ -47,7 +47,7 @@ class Meeting final : public sched::Waitable {
 
  private:
   CoreState& scope_;
-  const Standing what_;
+  const WaitedOperation what_;
   const bool final_;
   const FunctionRef<bool()> is_over_;
 };
@@ -76,14 +76,14 @@ void drain(CoreState& scope) {
 
 namespace {
 
-Outcome stand_in_meeting(CoreState& scope, const Standing& what, bool final,
-                         FunctionRef<bool()> is_over) {
+Outcome wait_in_meeting(CoreState& scope, const WaitedOperation& what, bool final,
+                        FunctionRef<bool()> is_over) {
   scope.team.open_handlers();
   if (sched::in_main_function()) scope.world.team.open_all_handlers();
   bool is_alone = false;
   {
     const sync::Lock lock(scope.mutex);
-    is_alone = !scope.member.stands() && !scope.meeting;
+    is_alone = !scope.member.is_waiting() && !scope.meeting;
     if (is_alone) {
       scope.meeting = true;
       scope.waiter_scope = sched::current_task()->scope;
@@ -117,17 +117,17 @@ Outcome stand_in_meeting(CoreState& scope, const Standing& what, bool final,
 
 }  // namespace
 
-void meet(CoreState& scope, const Standing& what, FunctionRef<bool()> is_over) {
-  throw_outcome(scope, stand_in_meeting(scope, what, false, is_over));
+void meet(CoreState& scope, const WaitedOperation& what, FunctionRef<bool()> is_over) {
+  throw_outcome(scope, wait_in_meeting(scope, what, false, is_over));
 }
 
-void stand_until_ended(CoreState& scope) {
+void wait_until_ended(CoreState& scope) {
   const auto is_over = [&scope](bool also_complete) {
     const sync::Lock lock(scope.mutex);
     return scope.abandoned || (also_complete && scope.all_final);
   };
   for (bool all_ended = is_over(false); !all_ended; all_ended = is_over(true)) {
-    static_cast<void>(stand_in_meeting(scope, {}, true, [] { return false; }));
+    static_cast<void>(wait_in_meeting(scope, {}, true, [] { return false; }));
   }
 }
 
@@ -144,7 +144,8 @@ void open_scope(CoreState& scope) {
   if (scope.outer->has_failed()) fail_from_outside(scope, *failure_of(*scope.outer));
 }
 
-Outcome stand(CoreState& world, const Standing& what, bool final, FunctionRef<void()> start) {
+Outcome wait_in_operation(CoreState& world, const WaitedOperation& what, bool final,
+                          FunctionRef<void()> start) {
   world.team.open_all_handlers();
   const char* const shown = what.is_wait() ? "wait()" : what.name;
   sched::tell_parks();
@@ -174,7 +175,7 @@ void wait_for_end(CoreState& world) {
   std::exception_ptr first;
   bool all_ended = false;
   while (!all_ended) {
-    const Outcome outcome = stand(world, {}, true, [] {});
+    const Outcome outcome = wait_in_operation(world, {}, true, [] {});
     if (outcome == Outcome::failed && first == nullptr) {
       insist(world, [&] { first = tell_of_failure(world); });
     }
@@ -202,7 +203,7 @@ void end_all(CoreState& world, FunctionRef<std::string()> text, const char* why)
     world.ignores_holds = ignore;
   };
   ignore_holds(true);
-  insist(world, [&] { static_cast<void>(stand(world, {why}, false, [] {})); });
+  insist(world, [&] { static_cast<void>(wait_in_operation(world, {why}, false, [] {})); });
   ignore_holds(false);
 }
 
@@ -236,7 +237,7 @@ void finish_park_of_team(CoreState& scope, Outcome outcome) SHOAL_REQUIRES(scope
   if (outcome == Outcome::failed) {
     for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) take_out(*inner, outcome);
   }
-  if (!scope.member.stands()) return;
+  if (!scope.member.is_waiting()) return;
   // release pairs with the acquire in take_snapshot()
   scope.teams.wakes_due.fetch_add(1, std::memory_order_release);
   scope.woken.store(&scope.member.take(outcome), std::memory_order_release);
@@ -249,7 +250,7 @@ void finish_park_of_team(CoreState& scope, Outcome outcome) SHOAL_REQUIRES(scope
 void finish_park(CoreState& scope, Outcome outcome) {
   if (!scope.is_world()) return finish_park_of_team(scope, outcome);
   MemberWait& member = scope.member;
-  if (member.stands()) return member.take(outcome).wake();
+  if (member.is_waiting()) return member.take(outcome).wake();
   if (outcome == Outcome::done || !scope.team.is_main_parked()) return;
   const bool is_stuck = outcome == Outcome::stuck || scope.failure.is_stuck_told_late();
   scope.team.set_main_error(is_stuck

@@ -19,7 +19,7 @@ void stream(shoal::World& world) {
   const shoal::Rank next((world.rank() + 1) % world.size());
   world.barrier();
   world.spawn([&] {
-    auto& fabric = world.scope().messenger().fabric();
+    auto& fabric = world.core().messenger().fabric();
     const auto& link = fabric.link(world.rank(), next, shoal::net::Lane::normal);
     std::uint64_t kept = 0;  // messages sent in a row with a full packet waiting
     for (std::uint64_t i = 0; i < kCount; ++i) {

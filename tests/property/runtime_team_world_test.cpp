@@ -154,7 +154,7 @@ class Member {
     }
   }
   [[nodiscard]] bool is_mine() const {
-    return shoal::sched::current_scope() == static_cast<shoal::sched::TaskScope*>(&team_.scope());
+    return shoal::sched::current_scope() == static_cast<shoal::sched::TaskScope*>(&team_.core());
   }
   void go_on(const std::string& place, int fuel) {
     if (fuel <= 0) return;
@@ -300,7 +300,7 @@ TEST(Teams, OfAHundredThousand_NothingIsLeft) {
     if (world.rank() == 0) HeapMeter::reset();
     barrier();
     make_teams(world, kTeams);
-    EXPECT_EQ(world.scope().state().teams.size(), 0U);
+    EXPECT_EQ(world.core().state().teams.size(), 0U);
     barrier();
     if (world.rank() == 0) growth = HeapMeter::growth_bytes();
     return 0;

@@ -270,7 +270,7 @@ class Run {
   struct Expected {};
 
   static void await_cancel(World& world) {
-    while (!shoal::is_cancelled() && !world.scope().failed()) shoal::yield();
+    while (!shoal::is_cancelled() && !world.core().failed()) shoal::yield();
   }
   static void throw_late(World& world, shoal::Latch& counter) {
     counter.wait();

@@ -553,7 +553,7 @@ TEST(Simulation, Hang_IsAnErrorWithTheSeedAndTheLastEvents) {
   try {
     world.run([](World& mine) {
       if (mine.rank() == 1) {
-        shoal::sched::block(mine.scope().scheduler().env(), "nobody wakes this",
+        shoal::sched::block(mine.core().scheduler().env(), "nobody wakes this",
                             [](shoal::sync::Waiter&) { return true; });
       }
       return 0;

@@ -65,7 +65,7 @@ TEST(TeamStress, OverlappingTeams_ComeAndGo) {
       if (inner.is_member() && work_in(inner, hops) != expected_work(inner, hops)) ++wrong;
     }
     world.wait();
-    if (world.scope().state().teams.size() != 0) ++wrong;
+    if (world.core().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);
@@ -112,7 +112,7 @@ TEST(TeamStress, TeamsThatFail_LeaveTheWorldAlone) {
       }
     }
     world.wait();
-    if (world.scope().state().teams.size() != 0) ++wrong;
+    if (world.core().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);
@@ -148,7 +148,7 @@ TEST(TeamStress, LaunchedTeams_ComeAndGo) {
     }
     for (Future<void>& end : ends) end.get();
     world.wait();
-    if (world.scope().state().teams.size() != 0) ++wrong;
+    if (world.core().state().teams.size() != 0) ++wrong;
     return 0;
   });
   EXPECT_EQ(code, 0);

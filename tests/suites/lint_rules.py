@@ -1,5 +1,5 @@
 """The rules of tools/, .clang-format and .clang-tidy hold, and refuse what they should;
-lint_layers.py and lint_calls.py have more of that."""
+lint_layers.py and lint_throws.py have more of that."""
 
 import suite
 

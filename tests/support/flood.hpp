@@ -61,7 +61,7 @@ class WindowWatch {
   void look(World& world, Rank from, Rank to) {
     if (looks_.fetch_add(1, std::memory_order_relaxed) % 256 != 0) return;
     const std::size_t bytes =
-        world.scope().messenger().fabric().link(from, to, net::Lane::normal).in_flight_bytes();
+        world.core().messenger().fabric().link(from, to, net::Lane::normal).in_flight_bytes();
     std::size_t most = most_.load(std::memory_order_relaxed);
     while (bytes > most && !most_.compare_exchange_weak(most, bytes)) {
     }

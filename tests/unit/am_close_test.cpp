@@ -21,7 +21,7 @@ using shoal::testing::run_with;
 using shoal::testing::run_world;
 using shoal::testing::sized;
 
-void close(World& world, std::uint32_t number) { world.scope().close_handlers(std::array{number}); }
+void close(World& world, std::uint32_t number) { world.core().close_handlers(std::array{number}); }
 
 // The handler goes on for a while after the call that closes it has begun.
 TEST(CloseHandlers, WhileOneRuns_ReturnsAfterIt) {

@@ -33,7 +33,7 @@ using ::testing::HasSubstr;
 /// counts twice: its release waits as well.
 void expect_held(World& world, std::uint64_t count) {
   EXPECT_THROW(world.wait(), StuckError);
-  EXPECT_EQ(world.scope().messenger().unexpected().count(), world.rank() == 0 ? count : 0);
+  EXPECT_EQ(world.core().messenger().unexpected().count(), world.rank() == 0 ? count : 0);
 }
 
 /// Collective: all come together, `act` follows on rank 1, and all wait. A rank that is slow to
@@ -211,7 +211,7 @@ TEST_P(Held, FloodWhileTheMainFunctionRuns_StaysInTheWindow) {
         }
         if (world.rank() == 0) {
           const net::Link& link =
-              world.scope().messenger().fabric().link(Rank(1), Rank(0), net::Lane::normal);
+              world.core().messenger().fabric().link(Rank(1), Rank(0), net::Lane::normal);
           // Other workers may keep them; if they do so outside the window, all come.
           while (link.in_flight_bytes() < kWindow &&
                  link.message_count() < static_cast<std::uint64_t>(count)) {

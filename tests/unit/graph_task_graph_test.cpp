@@ -209,7 +209,7 @@ TEST(TaskGraph, BoundTasks_RunOnTheWorkerTheyAreMappedTo) {
   std::atomic<int> misplaced{0};
   std::atomic<int> ran{0};
   const int code = run_world(2, 4, [&](World& world) {
-    const auto& scheduler = world.scope().scheduler();
+    const auto& scheduler = world.core().scheduler();
     TaskGraph<int> graph(world);
     graph.set_indegree(kIndependent)
         .set_task([&](int k) {

@@ -81,7 +81,7 @@ class Flood {
     };
     world.barrier();  // what comes before there is a receiver leaves the window
     if (world.rank() == 0) {
-      sender_ = &world.scope().messenger();
+      sender_ = &world.core().messenger();
       if (from_ == From::section) {
         invoke_all();
       } else {

@@ -357,7 +357,7 @@ void add_to(Ledger& ledger, int value) { ledger.sum += value; }
 
 TEST_P(Remote, Handlers_FindTheirSenderAndTheServicesOfTheirRank) {
   run([](World& world) {
-    auto& services = world.scope().messenger().services();
+    auto& services = world.core().messenger().services();
     Ledger& ledger = services.obtain<Ledger>([] { return std::make_unique<Ledger>(100); });
     EXPECT_EQ(&services.obtain<Ledger>([]() -> std::unique_ptr<Ledger> { std::abort(); }), &ledger);
     world.barrier();

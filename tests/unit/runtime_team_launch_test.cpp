@@ -70,7 +70,7 @@ TEST(Team, Launch_RunsOnItsMembers_WhichItsCallerNeedNotBe) {
       for (int i = 0; i < set.size(); ++i) expected.emplace_back(set[i].value(), i);
       EXPECT_THAT(seen().members, testing::UnorderedElementsAreArray(expected));
       EXPECT_EQ(seen().sum, 7 * set.size() * set.size());
-      EXPECT_EQ(world.scope().state().teams.size(), 0U);
+      EXPECT_EQ(world.core().state().teams.size(), 0U);
     });
   }
 }
@@ -145,7 +145,7 @@ TEST(Team, LaunchThatFails_TellsTheFuture_AndTheWorldGoesOn) {
     }
     world.wait();
     EXPECT_EQ(world.allreduce(1, std::plus<>()), 5);
-    EXPECT_EQ(world.scope().state().teams.size(), 0U);
+    EXPECT_EQ(world.core().state().teams.size(), 0U);
   });
 }
 
@@ -163,7 +163,7 @@ std::string failure_of(shoal::Future<T> future) {
 TEST(Team, ThatFails_GivesTheFailureToItsFutures) {
   in_many_worlds(4, [](World& world) {
     const auto until_it_fails = [](Team& team) {
-      while (!team.scope().failed()) shoal::sleep_for(std::chrono::microseconds(10));
+      while (!team.core().failed()) shoal::sleep_for(std::chrono::microseconds(10));
     };
     try {
       Team team = world.split(0, 0);
@@ -323,7 +323,7 @@ TEST(Team, Shared_LastsLongerThanItsSection) {
     if (world.rank() == 0) ended.get();
     world.wait();
     EXPECT_EQ(world.find(handle), nullptr);
-    EXPECT_EQ(world.scope().state().teams.size(), 0U);
+    EXPECT_EQ(world.core().state().teams.size(), 0U);
   });
 }
 

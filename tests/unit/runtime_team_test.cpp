@@ -75,8 +75,8 @@ TEST(Team, OverTheSameRanks_SharesItsMap) {
     const Team second(world, {Rank(4), Rank(0), Rank(3)});
     const Team other(world, {Rank(0), Rank(4), Rank(3)});
     if (!first.is_member()) return;
-    EXPECT_EQ(first.scope().map(), second.scope().map());
-    EXPECT_NE(first.scope().map(), other.scope().map());
+    EXPECT_EQ(first.core().map(), second.core().map());
+    EXPECT_NE(first.core().map(), other.core().map());
     EXPECT_EQ(other.world_rank(Rank(0)), 0);
   });
 }
@@ -90,7 +90,7 @@ TEST(Team, OverManyLists_LeavesFewMaps) {
       const Team team(world, ranks);
       EXPECT_EQ(team.world_rank(Rank(5)), ranks[5]);
     }
-    auto& services = world.scope().messenger().services();
+    auto& services = world.core().messenger().services();
     EXPECT_LT(services.get<shoal::messaging::RankMapTable>().size(), 100U);
   });
   EXPECT_EQ(code, 0);
@@ -515,7 +515,7 @@ TEST(Team, ManyShortOnes_LeaveNothing) {
       EXPECT_EQ(got, team.size());
     }
     world.wait();
-    EXPECT_EQ(world.scope().state().teams.size(), 0U);
+    EXPECT_EQ(world.core().state().teams.size(), 0U);
     return 0;
   });
   for (const std::exception_ptr& error : result.errors) EXPECT_EQ(error, nullptr);

@@ -91,7 +91,7 @@ TEST_P(Wait, ChainsOfMessagesSentByHandlers_AreWaitedForToTheEnd) {
     using Hop = shoal::ActiveMessage<int, int>;
     const Hop* self = nullptr;
     const Hop hop(
-        world.scope(),
+        world.core(),
         [&](int depth, int salt) {
           ++mine.count;
           if (depth == 0) return;

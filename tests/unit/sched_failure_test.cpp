@@ -91,7 +91,7 @@ TEST(Failure, MainFunctionInSleep_HearsOfItWhenAllTasksHaveEnded) {
 
 TEST(Failure, MainFunctionInGetOfATaskThatIsDropped_HearsOfItWhenAllTasksHaveEnded) {
   expect_late_news([](World& world, Future<int>&) {
-    while (!world.scope().failed()) std::this_thread::yield();
+    while (!world.core().failed()) std::this_thread::yield();
     world.async([] {}).get();
   });
 }

@@ -358,7 +358,7 @@ TEST(WhenAll, MadeReadyByTheMainFunctionOfAWorldThatHasFailed_KeepsItsOwnExcepti
     auto all = when_all(std::move(futures));
     auto both = shoal::when_all(given.future(), other.future());
     world.spawn([] { throw std::runtime_error("the world's"); });
-    while (!world.scope().failed()) shoal::compute(shoal::Cost::of_seconds(1e-6), [] {});
+    while (!world.core().failed()) shoal::compute(shoal::Cost::of_seconds(1e-6), [] {});
     one.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
     other.set_exception(std::make_exception_ptr(std::runtime_error("its own")));
     EXPECT_TRUE(all.is_ready());

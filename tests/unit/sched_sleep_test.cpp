@@ -284,7 +284,7 @@ TEST(Yield, OfAWorldThatHasFailed_ThrowsInEachOrder) {
     std::atomic<int> cancelled{0};
     const auto result = run_turns({.seed = seed, .ranks = 2, .workers = 2}, [&](World& world) {
       EXPECT_THROW(yield_for_ever(world, cancelled), TaskError) << "seed " << seed;
-      EXPECT_TRUE(world.scope().failed());
+      EXPECT_TRUE(world.core().failed());
       return 0;
     });
     for (const auto& error : result.errors) ASSERT_EQ(error, nullptr) << "seed " << seed;

@@ -212,7 +212,7 @@ TEST(StuckTasks, OnOneRank_AreToldToEveryMainFunctionInTheSameWay) {
     const auto catches = [&](World& world) {
       spawn_stuck_task_on(world, rank);
       EXPECT_THROW(world.wait(), StuckError);
-      EXPECT_TRUE(world.scope().failed());
+      EXPECT_TRUE(world.core().failed());
       return 0;
     };
     testing::internal::CaptureStderr();  // it is reported, though all ranks caught it

@@ -10,14 +10,14 @@ namespace shoal::coll {
 
 namespace {
 
-/// A value of one rank among those of several: a large one is sent apart.
+/// A value of one rank among those of several: a large one is sent separately.
 struct Entry {
   Block block;
-  Announcement apart;
+  Announcement announcement;
 };
 
 constexpr std::uint64_t kIsApart = ~std::uint64_t{0};  // as a length
-constexpr std::uint32_t kApart = 1U << 27U;            // phase of values that are sent apart
+constexpr std::uint32_t kSeparate = 1U << 27U;         // phase of values that are sent separately
 
 bool is_large(const Operation& op, const Block& block) {
   return op.size() > 1 && op.goes_as_payload(block.size());
@@ -28,7 +28,7 @@ Block pack(std::span<const Entry> entries) {
   std::size_t size = 0;
   for (const Entry& entry : entries) {
     size += sizeof(std::uint64_t);
-    size += entry.apart.size > 0 ? sizeof(Announcement) : entry.block.size();
+    size += entry.announcement.size > 0 ? sizeof(Announcement) : entry.block.size();
   }
   Bytes bytes(size);
   std::byte* at = bytes.data();
@@ -37,11 +37,11 @@ Block pack(std::span<const Entry> entries) {
     at += count;
   };
   for (const Entry& entry : entries) {
-    const bool is_apart = entry.apart.size > 0;
-    const std::uint64_t length = is_apart ? kIsApart : entry.block.size();
+    const bool is_announced = entry.announcement.size > 0;
+    const std::uint64_t length = is_announced ? kIsApart : entry.block.size();
     put(&length, sizeof length);
-    if (is_apart) {
-      put(&entry.apart, sizeof entry.apart);
+    if (is_announced) {
+      put(&entry.announcement, sizeof entry.announcement);
     } else {
       put(entry.block.bytes().data(), entry.block.size());
     }
@@ -62,7 +62,8 @@ void unpack(const Block& packed, std::vector<Entry>& entries) {
     std::memcpy(&length, take(sizeof length).data(), sizeof length);
     Entry& entry = entries.emplace_back();
     if (length == kIsApart) {
-      std::memcpy(&entry.apart, take(sizeof entry.apart).data(), sizeof entry.apart);
+      std::memcpy(&entry.announcement, take(sizeof entry.announcement).data(),
+                  sizeof entry.announcement);
     } else {
       entry.block = Block(take(length));
     }
@@ -190,8 +191,8 @@ Operation::Body gather(Operation& op, Block mine) {
   const auto member = [&op](unsigned i) { return op.rank_of(static_cast<int>(i)); };
   std::vector<Entry> entries(1);  // of the subtree, in the order of numbers
   if (number > 0 && is_large(op, mine)) {
-    op.send(op.root(), kApart, mine);
-    entries[0].apart.size = mine.size();
+    op.send(op.root(), kSeparate, mine);
+    entries[0].announcement.size = mine.size();
   } else {
     entries[0].block = std::move(mine);
   }
@@ -206,8 +207,8 @@ Operation::Body gather(Operation& op, Block mine) {
     co_return;
   }
   for (unsigned i = 1; i < size; ++i) {
-    if (entries[i].apart.size == 0) continue;
-    entries[i].block = (co_await op.receive(member(i), kApart)).block;
+    if (entries[i].announcement.size == 0) continue;
+    entries[i].block = (co_await op.receive(member(i), kSeparate)).block;
   }
   std::rotate(entries.begin(), entries.end() - op.root().value(), entries.end());
   op.set_results(blocks_of(std::move(entries)));
@@ -218,12 +219,12 @@ Operation::Body gather(Operation& op, Block mine) {
 Operation::Body allgather(Operation& op, Block mine) {
   std::vector<Entry> entries(1);  // of this rank and those that follow it, in a ring
   const bool shares = op.in_one_process();
-  const bool is_apart = is_large(op, mine);
-  const auto own_phase = kApart + static_cast<std::uint32_t>(op.rank().value());
-  if (is_apart) {
-    entries[0].apart.size = mine.size();
-    if (!shares) entries[0].apart.cast = op.begin_cast(mine.bytes(), own_phase);
-    if (shares) op.multicast(kApart, mine);
+  const bool is_announced = is_large(op, mine);
+  const auto own_phase = kSeparate + static_cast<std::uint32_t>(op.rank().value());
+  if (is_announced) {
+    entries[0].announcement.size = mine.size();
+    if (!shares) entries[0].announcement.cast = op.begin_cast(mine.bytes(), own_phase);
+    if (shares) op.multicast(kSeparate, mine);
   } else {
     entries[0].block = mine;
   }
@@ -238,24 +239,24 @@ Operation::Body allgather(Operation& op, Block mine) {
   std::vector<Bytes> arriving(entries.size());
   for (int i = 0; i < op.size(); ++i) {
     const auto index = static_cast<std::size_t>(i);
-    const Announcement announced = entries[index].apart;
+    const Announcement announced = entries[index].announcement;
     if (announced.size == 0 || i == op.rank()) continue;
     if (shares) {
-      entries[index].block = (co_await op.receive(Rank(i), kApart)).block;
+      entries[index].block = (co_await op.receive(Rank(i), kSeparate)).block;
     } else {
       co_await op.in_handler();
       arriving[index].resize(announced.size);
       op.join_cast(Rank(i), announced.cast, arriving[index],
-                   kApart + static_cast<std::uint32_t>(i));
+                   kSeparate + static_cast<std::uint32_t>(i));
     }
   }
   for (int i = 0; i < op.size() && !shares; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (entries[index].apart.size == 0) continue;
-    co_await op.released(kApart + static_cast<std::uint32_t>(i));
+    if (entries[index].announcement.size == 0) continue;
+    co_await op.released(kSeparate + static_cast<std::uint32_t>(i));
     if (i != op.rank()) entries[index].block = Block(std::move(arriving[index]));
   }
-  if (is_apart) entries[static_cast<std::size_t>(op.rank().value())].block = mine;
+  if (is_announced) entries[static_cast<std::size_t>(op.rank().value())].block = mine;
   op.set_results(blocks_of(std::move(entries)));
 }
 

@@ -45,13 +45,13 @@ void check_parts(Kind kind, std::size_t parts_bytes, std::size_t part_bytes, int
 
 }  // namespace
 
-Collectives::Collectives(term::Scope& scope) : exchange_(std::make_unique<Exchange>(scope)) {}
+Collectives::Collectives(TeamCore& scope) : exchange_(std::make_unique<Exchange>(scope)) {}
 
 Collectives::~Collectives() = default;
 
 Rank Collectives::rank() const { return exchange_->rank(); }
 
-sched::Scheduler& Collectives::scheduler() const { return exchange_->scope().scheduler(); }
+sched::Scheduler& Collectives::scheduler() const { return exchange_->core().scheduler(); }
 
 bool Collectives::in_one_process() const { return exchange_->in_one_process(); }
 
@@ -69,7 +69,7 @@ template <class Start>
 SharedOperation Collectives::begin(const Call& call, Start start) {
   SharedOperation operation = exchange_->enter(call);
   start(*operation);
-  if (exchange_->size() > 1) exchange_->scope().channel().open_handlers();
+  if (exchange_->size() > 1) exchange_->core().open_handlers();
   return operation;
 }
 

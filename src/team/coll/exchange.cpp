@@ -69,19 +69,19 @@ struct Exchange::Table {
   std::set<std::uint64_t> given_up;
 };
 
-Exchange::Exchange(term::Scope& scope)
+Exchange::Exchange(TeamCore& scope)
     : scope_(scope), rank_(scope.rank()), size_(scope.size()), table_(std::make_unique<Table>()) {
   scope_.add(*this);
-  scope_.channel().services().provide(*this);
+  scope_.services().provide(*this);
 }
 
 Exchange::~Exchange() {
-  scope_.channel().services().withdraw<Exchange>();
+  scope_.services().withdraw<Exchange>();
   scope_.remove(*this);
 }
 
 bool Exchange::is_local(Rank member) const {
-  return scope_.messenger().fabric().layout().is_local(scope_.channel().team().to_world(member));
+  return scope_.messenger().fabric().layout().is_local(scope_.to_world(member));
 }
 
 bool Exchange::in_one_process() const {
@@ -182,7 +182,7 @@ void Exchange::then(const SharedOperation& operation, const sync::Ref<Result>& r
   }
 }
 
-void Exchange::give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) {
+void Exchange::give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) {
   if (&failed != &scope_) return;
   const sync::Lock lock(mutex_);
   for (const SharedOperation& operation : table_->running) {
@@ -271,13 +271,12 @@ struct Exchange::Announcements {
 void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
                             const PieceHeader& header, Function<void()> then) {
   std::vector<std::byte> arguments = encoded(header);
-  messaging::send_large(
-      channel(),
-      {Announcements::handler.index() | messaging::kLargeBit | messaging::kOwnOrderBit |
-           channel().flag_bits(),
-       Announcements::handler.signature(), target},
-      {bytes, bytes.size()}, arguments,
-      messaging::make_event(channel(), "a collective operation", std::move(then)));
+  messaging::send_large(core(),
+                        {Announcements::handler.index() | messaging::kLargeBit |
+                             messaging::kOwnOrderBit | core().flag_bits(),
+                         Announcements::handler.signature(), target},
+                        {bytes, bytes.size()}, arguments,
+                        messaging::make_event(core(), "a collective operation", std::move(then)));
 }
 
 void Exchange::on_announcement(const messaging::Message& message,
@@ -370,7 +369,7 @@ void Exchange::name_both(const PieceHeader& piece) {
     const sync::Lock lock(mutex_);
     return table_->text_of(piece.sequence);
   }();
-  messaging::send(channel(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
+  messaging::send(core(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
                   std::int32_t{scope_.messenger().rank().value()}, here);
 }
 

@@ -50,13 +50,12 @@ struct PieceHeader {
 /// operation, or keeps it until that begins on this rank.
 class Exchange final : private term::Unsatisfied {
  public:
-  explicit Exchange(term::Scope& scope);
+  explicit Exchange(TeamCore& scope);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  [[nodiscard]] term::Scope& scope() const { return scope_; }
-  [[nodiscard]] messaging::Channel& channel() const { return scope_.channel(); }
+  [[nodiscard]] TeamCore& core() const { return scope_; }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool is_local(Rank member) const;
@@ -109,9 +108,9 @@ class Exchange final : private term::Unsatisfied {
   void on_payload(const PieceHeader& header);
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  void give_up(const term::Scope& failed, std::vector<term::GivenUp>& promises) override;
+  void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
 
-  term::Scope& scope_;
+  TeamCore& scope_;
   const Rank rank_;
   const int size_;
 
@@ -139,6 +138,6 @@ struct Pieces {
 template <>
 struct shoal::messaging::ContextOf<shoal::coll::Exchange> {
   static coll::Exchange& get(const MessageContext& context) {
-    return context.channel().services().get<coll::Exchange>();
+    return context.core().services().get<coll::Exchange>();
   }
 };

@@ -30,7 +30,7 @@ messaging::CastPlace cast_place(const TeamCore& team, Rank root) {
 }
 
 template <auto Function, class... Args>
-void multicast_piece(messaging::Channel& channel, const Recipients& to, const Args&... args) {
+void multicast_piece(TeamCore& channel, const Recipients& to, const Args&... args) {
   messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>,
                               messaging::kOwnOrderBit>(channel, to, args...);
 }
@@ -66,11 +66,11 @@ void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
     header.inline_size = PieceHeader::kPayloadBlock;
     in_.send_payload(target, *bytes, header, [bytes] {});
   } else if (bytes) {
-    messaging::send(in_.channel(), target, am<&Pieces::shared>, header, bytes);
+    messaging::send(in_.core(), target, am<&Pieces::shared>, header, bytes);
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy_bytes(block.bytes(), header.place);
-    messaging::send(in_.channel(), target, am<&Pieces::brief>, header);
+    messaging::send(in_.core(), target, am<&Pieces::brief>, header);
   }
 }
 
@@ -79,13 +79,13 @@ void Operation::multicast(std::uint32_t phase, const Block& block, const Announc
   PieceHeader header = this->header(phase);
   header.announced = announced;
   if (block.object().value != nullptr) {
-    multicast_piece<&Pieces::object>(in_.channel(), to, header, block.object());
+    multicast_piece<&Pieces::object>(in_.core(), to, header, block.object());
   } else if (block.shared()) {
-    multicast_piece<&Pieces::shared>(in_.channel(), to, header, block.shared());
+    multicast_piece<&Pieces::shared>(in_.core(), to, header, block.shared());
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy_bytes(block.bytes(), header.place);
-    multicast_piece<&Pieces::brief>(in_.channel(), to, header);
+    multicast_piece<&Pieces::brief>(in_.core(), to, header);
   }
 }
 
@@ -117,24 +117,23 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 
 std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  messaging::Channel& channel = in_.channel();
-  std::vector<Rank> children = cast_place(channel.team(), rank_).children;
+  TeamCore& channel = in_.core();
+  std::vector<Rank> children = cast_place(channel, rank_).children;
   return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
 }
 
 void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
                           std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  messaging::Channel& channel = in_.channel();
-  messaging::PayloadCasts::of(channel).join({channel.team().to_world(source).value(), cast, false},
-                                            cast_place(channel.team(), source), place,
-                                            {.done = then});
+  TeamCore& channel = in_.core();
+  messaging::PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
+                                            cast_place(channel, source), place, {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }
 
 void Operation::InHandler::await_suspend(std::coroutine_handle<> handle) {
-  messaging::Channel& channel = operation_.in_.channel();
+  TeamCore& channel = operation_.in_.core();
   messaging::Messenger& messenger = channel.messenger();
   auto event =
       messaging::make_event(channel, "a collective operation",

@@ -151,7 +151,7 @@ class Core {
   [[nodiscard]] std::uint32_t id() const { return id_; }
   [[nodiscard]] Rank rank() const { return Rank(rank_); }
   [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] TeamCore& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& team() const { return scope_; }
 
   /// Returns the address of a range in this process, if the heap of its rank is in reach and was
   /// accessed before; else nullptr: see reach(). **Cost**: two loads and three comparisons.

@@ -52,8 +52,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
 
   [[nodiscard]] Team& team() const { return team_; }
-  [[nodiscard]] TeamCore& channel() const { return channel_; }
-  [[nodiscard]] TeamCore& scope() const { return scope_; }
+  [[nodiscard]] TeamCore& core() const { return scope_; }
 
   /// Called when the team has ended on this rank; representatives that are left may still be
   /// destroyed.
@@ -157,7 +156,6 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   Team& team_;
   TeamCore& scope_;
-  TeamCore& channel_;
   const std::shared_ptr<Share> share_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Owned>> tunnels_;  // the handlers'
   std::unordered_map<std::uint32_t, std::unique_ptr<Owned>> owned_;    // by number; see keep()

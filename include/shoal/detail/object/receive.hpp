@@ -113,7 +113,7 @@ class PackedInvocations final : public Invocation {
   using Reply = typename One::Reply;
 
   /// `message`: one of the run.
-  PackedInvocations(const messaging::Message& message, Rank source, messaging::KeptRun&& run,
+  PackedInvocations(const messaging::Message& message, Rank source, messaging::MessageRun&& run,
                     const Fixed&... fixed)
       : Invocation(Target::from(*message.prefix), source, run.count, object_class<Root>),
         run_(std::move(run)),
@@ -175,7 +175,7 @@ class PackedInvocations final : public Invocation {
     });
   }
 
-  const messaging::KeptRun run_;
+  const messaging::MessageRun run_;
   const bool is_object_;
   const std::tuple<Fixed...> fixed_;
 };
@@ -198,7 +198,7 @@ template <class Wires, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_to_target(const messaging::StaticHandler& handler,
                                                Objects& objects, Rank to, const Target& target,
                                                Args&&... args) {
-  TeamCore& channel = objects.channel();
+  TeamCore& channel = objects.core();
   const net::RunPrefix prefix = target.to_prefix();
   const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
   try {
@@ -230,7 +230,7 @@ void drop_all(messaging::Batch& batch) {
 template <auto Function, class Root, Kind How, class Wires, class... Fixed>
 void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
   using Together = PackedInvocations<Function, Root, How, Wires, Fixed...>;
-  messaging::KeptRun run = batch.keep();
+  messaging::MessageRun run = batch.keep();
   if (run.count == 0) return;
   const messaging::Message& message = batch.message();
   TeamCore& channel = *message.channel;

@@ -5,7 +5,6 @@
 #include <shoal/detail/base/inline.hpp>
 #include <shoal/detail/net/transport.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
-#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/detail/team/handler.hpp>
 #include <shoal/detail/team/handler_table.hpp>
 #include <shoal/detail/team/rank_map.hpp>
@@ -37,7 +36,7 @@ namespace term {
 struct CoreState;
 struct HoldMaker;
 struct ScopeState;
-struct Standing;
+struct WaitedOperation;
 
 /// Receiver of the failure of a nested team.
 enum class FailureTo : std::uint8_t {
@@ -109,11 +108,6 @@ class TeamCore final : public sched::TaskScope {
   }
   /// "the world", or "team 'x'".
   [[nodiscard]] std::string describe() const;
-  // Parts of earlier versions, in files that have yet to follow: all are this object.
-  [[nodiscard]] TeamCore& channel() { return *this; }
-  [[nodiscard]] TeamCore& scope() { return *this; }
-  [[nodiscard]] const TeamCore& scope() const { return *this; }
-  [[nodiscard]] const TeamCore& team() const { return *this; }
 
   // --- members
 
@@ -271,7 +265,7 @@ class TeamCore final : public sched::TaskScope {
   /// Parks the member in the collective operation `what`, until unpark_member(), unless
   /// `is_over()`, which is called once the member is parked, returns true. **Caller**, **Errors**:
   /// as wait().
-  void park_member(const term::Standing& what, FunctionRef<bool()> is_over);
+  void park_member(const term::WaitedOperation& what, FunctionRef<bool()> is_over);
   /// Ends park_member(). Called by the handler of the message that completes the operation.
   void unpark_member();
   /// Throws CheckError unless the caller may wait in an operation of all members: the main
@@ -301,6 +295,8 @@ class TeamCore final : public sched::TaskScope {
 
   /// A task, a handler or an object of the team failed: cancels what waits, and tells all members.
   void fail(const std::string& task_name, const std::exception_ptr& error);
+  /// Fails the team with an error that names it and the reason.
+  void cancel(const std::string& reason);
   /// Returns the failure that all ranks got, if there was one.
   [[nodiscard]] std::optional<TaskError> failure() const;
   /// Fails all promises of a nested team that has failed, as tasks of outer teams may wait for

@@ -8,7 +8,6 @@
 #include <shoal/detail/net/packet.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
-#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/message_context.hpp>
 #include <shoal/message_options.hpp>
 #include <shoal/rank.hpp>
@@ -48,7 +47,7 @@ struct OpenedMulticast;
 
 /// A message as its receiver sees it.
 struct Message {
-  Channel* channel;  // of the team that it belongs to
+  TeamCore* channel;  // of the team that it belongs to
   Rank source;
   bool is_object;  // the arguments are one pointer to an ObjectMessage
   bool dropped;    // the scope has failed: free what the message holds, run nothing
@@ -58,7 +57,7 @@ struct Message {
 };
 
 /// Messages of one run that outlive the call of their handler, with their packet.
-struct KeptRun {
+struct MessageRun {
   net::PacketHolder packet;
   const std::byte* first = nullptr;
   std::size_t size_bytes = 0;  // of the arguments of each
@@ -66,7 +65,7 @@ struct KeptRun {
   std::uint64_t count = 0;
 
   /// Returns its messages from `index` on.
-  [[nodiscard]] KeptRun rest(std::uint64_t index) const;
+  [[nodiscard]] MessageRun rest(std::uint64_t index) const;
 };
 
 /// Consecutive messages of a packet for one handler. One call handles a whole batch, so that a
@@ -87,7 +86,7 @@ class Batch {
     sched::HandlerMark& mark;
   };
   /// An empty batch, of messages in `packet`, which compact() may replace.
-  Batch(Channel& channel, Rank source, const Watch& watch, net::Packet*& packet)
+  Batch(TeamCore& channel, Rank source, const Watch& watch, net::Packet*& packet)
       : message_{&channel, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
 
   /// Returns the next message to run the handler for; nullptr if there is none, or if the scope has
@@ -102,7 +101,7 @@ class Batch {
 
   /// Takes all messages that next() would return, and keeps them where they are. They are in the
   /// sender's window until their packet is released, or disowned. Only of a receiver's batch.
-  [[nodiscard]] KeptRun keep();
+  [[nodiscard]] MessageRun keep();
 
   // --- the messenger's
 

@@ -101,11 +101,11 @@ struct MulticastRoute {
 
 /// Sends a message to each recipient, ranks of the channel's team. **Errors**: CheckError, and
 /// nothing is sent, for a rank that does not exist or is listed twice.
-void send_multicast(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+void send_multicast(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments);
 
 template <class... Ws, class... Args>
-void multicast_message(Channel& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_message(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
                        TypeList<Ws...> wires, Args&&... args) {
   constexpr bool fits = check_arguments(wires, TypeList<std::remove_cvref_t<Args>...>{});
   if constexpr (fits) {
@@ -117,7 +117,7 @@ void multicast_message(Channel& channel, const MulticastRoute& route, const Reci
 
 /// `flags`: perhaps kOwnOrderBit.
 template <class Static, std::uint32_t flags = 0, class... Args>
-void multicast_static(Channel& channel, const Recipients& recipients, Args&&... args) {
+void multicast_static(TeamCore& channel, const Recipients& recipients, Args&&... args) {
   multicast_message(
       channel, {Static::handler.index() | channel.flag_bits() | flags, Static::handler.signature()},
       recipients, typename Static::Traits::Wires{}, std::forward<Args>(args)...);

@@ -5,13 +5,16 @@
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/numbered_table.hpp>
-#include <shoal/detail/team/core_fwd.hpp>
 #include <shoal/future.hpp>
 
 #include <cstdint>
 #include <exception>
 #include <utility>
 #include <vector>
+
+namespace shoal {
+class TeamCore;
+}
 
 namespace shoal::messaging {
 
@@ -24,7 +27,7 @@ class PromiseTable final {
 
   /// Number of the promise, which is not used again.
   template <class T>
-  std::uint64_t add(Promise<T>&& promise, Channel& channel) {
+  std::uint64_t add(Promise<T>&& promise, TeamCore& channel) {
     return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), channel);
   }
   /// Fulfils the promise, unless its scope has failed. **Errors**: CheckError when it was fulfilled
@@ -46,7 +49,7 @@ class PromiseTable final {
     std::uint64_t team = 0;
     std::uint32_t signature = 0;
   };
-  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, Channel& channel);
+  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, TeamCore& channel);
   /// Removes the promise from the table; returns none if its scope has failed. `signature` 0 stands
   /// for any type.
   sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);

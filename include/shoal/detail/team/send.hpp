@@ -85,8 +85,9 @@ template <class... Ws, class... Args>
 }
 
 template <class... Ws, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_as_bytes(Channel& channel, net::Link& link, const Route& route,
-                                              TypeList<Ws...> types, Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_as_bytes(TeamCore& channel, net::Link& link,
+                                              const Route& route, TypeList<Ws...> types,
+                                              Args&&... args) {
   net::MessageHeader header = channel.header_of(route, 0);
   const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
     header.size_bytes = encoded_size<Ws...>(wires...);
@@ -122,7 +123,7 @@ consteval void check_fraction() {
 
 /// Refuses an integer that its parameter, a smaller one, does not hold.
 template <class W, class Arg>
-SHOAL_ALWAYS_INLINE inline void check_number(const Channel& channel, std::uint32_t handler,
+SHOAL_ALWAYS_INLINE inline void check_number(const TeamCore& channel, std::uint32_t handler,
                                              const Arg& arg) {
   if constexpr (may_cut_v<Arg, W>) {
     if (!holds<W>(arg)) [[unlikely]]
@@ -148,7 +149,7 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 /// Within the process, arguments that own memory travel as objects, without encoding: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <net::Lane lane, class... Ws, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& route,
+SHOAL_ALWAYS_INLINE inline void send_fitting(TeamCore& channel, const Route& route,
                                              TypeList<Ws...> wires, Args&&... args) {
   (check_number<Ws>(channel, route.handler, args), ...);
   net::Link& link = channel.admit<lane>(route.target, route.handler);
@@ -164,7 +165,7 @@ SHOAL_ALWAYS_INLINE inline void send_fitting(Channel& channel, const Route& rout
 }
 
 template <net::Lane lane = net::Lane::normal, class Wires, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_message(Channel& channel, const Route& route, Wires wires,
+SHOAL_ALWAYS_INLINE inline void send_message(TeamCore& channel, const Route& route, Wires wires,
                                              Args&&... args) {
   constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
   if constexpr (fits) send_fitting<lane>(channel, route, wires, std::forward<Args>(args)...);

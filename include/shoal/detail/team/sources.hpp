@@ -2,7 +2,6 @@
 // Things of a scope that may be left waiting.
 
 #include <shoal/detail/base/function.hpp>
-#include <shoal/detail/team/core_fwd.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -13,7 +12,8 @@
 
 namespace shoal {
 class Team;
-}
+class TeamCore;
+}  // namespace shoal
 
 namespace shoal::term {
 
@@ -34,7 +34,7 @@ class Unsatisfied {
   virtual void at_rest() {}
   /// Called when `failed` has failed: moves out each of its promises that nothing may fulfil any
   /// more, so that the caller fails them. A lock of a scope is held.
-  virtual void give_up(const Scope& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
+  virtual void give_up(const TeamCore& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
   /// Called before tasks of this rank run in attempts, perhaps more than once: calls that change
   /// the source look for an attempt from now on, which withholds or refuses them. Any thread; a
   /// lock of a scope may be held.
@@ -84,7 +84,7 @@ class Sources {
   /// Called when the run has ended. Returns whether a source belongs to the program, and will end
   /// later.
   [[nodiscard]] bool tell_of_end() const;
-  void give_up(const Scope& failed, std::vector<GivenUp>& promises) const;
+  void give_up(const TeamCore& failed, std::vector<GivenUp>& promises) const;
   /// Removes the launched teams and returns them.
   [[nodiscard]] std::vector<Team*> take_launched_teams() { return std::exchange(teams_, {}); }
 

@@ -109,7 +109,7 @@ class Result {
 /// messages; large arrays straight between the members' memory, with several parts under way.
 class Collectives {
  public:
-  explicit Collectives(term::Scope& scope);
+  explicit Collectives(TeamCore& scope);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
@@ -164,7 +164,7 @@ class Collectives {
   SharedOperation reduce_scatter(const Values& values, std::span<const std::byte> all,
                                  std::span<std::byte> mine, CombineInto combine);
 
-  /// Parks the caller until the operation has ended. **Errors**: as Scope::wait().
+  /// Parks the caller until the operation has ended. **Errors**: as Team::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
   /// Completes `result` when the operation has ended, or at once.
   void then(const SharedOperation& operation, const sync::Ref<Result>& result);

@@ -155,7 +155,7 @@ class Started {
   Started(Collectives& in, SharedOperation operation, Convert convert)
       : in_(in), operation_(std::move(operation)), convert_(std::move(convert)) {}
 
-  /// Parks the caller. **Errors**: as Scope::wait().
+  /// Parks the caller. **Errors**: as Team::wait().
   R wait() { return convert_(in_.wait(operation_)); }
   /// Ready when the operation has ended on this rank.
   Future<R> future() {
