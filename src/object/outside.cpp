@@ -30,10 +30,23 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-TeamHandle team_of(const Address& address) { return {address.team, address.home, address.size}; }
-
-/// Handler on a member, of a message of the team.
-void forward_arrived(Team& team) { Objects::of(team).forward_arrived(); }
+/// Message of the team to a member whose invocation has come on another way. The team may have
+/// ended there: then nothing waits for it.
+struct ForwardArrived {
+  struct Traits {
+    using Wires = TypeList<>;
+  };
+  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static void invoke(void* /*self*/, messaging::Batch& batch) {
+    while (const messaging::Message* const message = batch.next()) {
+      if (!has_ended(*message->channel)) Objects::of(*message->channel).forward_arrived();
+    }
+  }
+  static void late(const messaging::Message& /*message*/) {}
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline messaging::StaticHandler handler{name(), type_signature<>(), Delivery::inlined,
+                                                 &invoke, &late};
+};
 
 /// Handler on a rank that is no member.
 void is_outsider(World& world, std::uint64_t team) {
@@ -68,7 +81,8 @@ void arrive(TeamCore& channel, const Outside& outside, const Bytes& arguments,
   Arrived arrived{outside, std::move(packet)};
   messaging::static_handlers()[outside.handler].invoke(&arrived, batch);
   if (outside.has(Outside::kByMember)) {
-    messaging::send(channel, channel.from_world(message.source), am<&forward_arrived>);
+    messaging::send_static<ForwardArrived, net::Lane::normal, messaging::kOwnOrderBit>(
+        channel, channel.from_world(message.source));
   }
 }
 
@@ -119,30 +133,29 @@ std::uint64_t context_of_handlers(Rank member, Rank world_rank) {
   return detail::mix64(static_cast<std::uint64_t>(world_rank.value()) + 2);
 }
 
-void pass_to(Team& team, Outside outside, Bytes arguments) {
+void pass_to(TeamCore& team, Outside outside, Bytes arguments) {
   const Rank origin(outside.origin);
-  const Rank member = team.rank_of(origin);
+  const Rank member = team.from_world(origin);
   if (outside.has(Outside::kByHandler)) outside.context = context_of_handlers(member, origin);
   if (outside.has(Outside::kCounted)) {
     if (member >= 0) {
       outside.flags |= Outside::kByMember;
     } else {
-      const TeamCore& channel = team.core();
-      messaging::send(channel.messenger().world(), origin, am<&is_outsider>, channel.id());
+      messaging::send(team.messenger().world(), origin, am<&is_outsider>, team.id());
     }
   }
-  Arrival::send(team.core(), outside, std::move(arguments));
+  Arrival::send(team, outside, std::move(arguments));
 }
 
-void pass_on_all(HeldOutside& held, Team& team) {
-  for (HeldOutside::Held& one : held.take(team.core().id())) {
+void pass_on_all(HeldOutside& held, TeamCore& team) {
+  for (HeldOutside::Held& one : held.take(team.id())) {
     pass_to(team, one.outside, std::move(one.arguments));
   }
 }
 
 void pass_on_held_here(World& world, const Address& address) {
-  Team* const team = world.find(team_of(address));
-  if (team != nullptr) pass_on_all(HeldOutside::of(world.core()), *team);
+  const term::TeamInUse team(address.team);
+  if (team.core() != nullptr) pass_on_all(HeldOutside::of(world.core()), *team.core());
 }
 
 // Called by a handler, so that invocations from outside that arrive later are handled after these.
@@ -156,19 +169,16 @@ void pass_on_held(Team& team) {
 /// Handler on rank 0 of the team.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
   HeldOutside& held = HeldOutside::of(world.core());
-  const TeamHandle handle = team_of(outside.address);
-  const term::TeamInUse use(handle.id);
-  // This is read before the team is looked up: a team has a channel only while it exists, or ends.
-  const bool is_known = world.core().messenger().find_channel(handle.id) != nullptr;
-  if (Team* const team = world.find(handle); team != nullptr) {
-    pass_on_all(held, *team);
-    return pass_to(*team, outside, std::move(arguments));
+  const std::uint64_t id = outside.address.team;
+  if (const term::TeamInUse team(id); team.core() != nullptr) {
+    if (has_ended(*team.core())) return ignore(outside, world.core().messenger());
+    pass_on_all(held, *team.core());
+    return pass_to(*team.core(), outside, std::move(arguments));
   }
-  const messaging::Messenger& messenger = world.core().messenger();
-  if (is_known || messenger.has_ended(handle.id)) return ignore(outside, messenger);
+  if (world.core().messenger().has_ended(id)) return ignore(outside, world.core().messenger());
   held.hold(outside, std::move(arguments), &pass_on_held);
   // Either the first object of the team sees the held invocations, or the team exists now.
-  if (Team* const team = world.find(handle); team != nullptr) pass_on_all(held, *team);
+  if (const term::TeamInUse team(id); team.core() != nullptr) pass_on_all(held, *team.core());
 }
 
 }  // namespace

@@ -567,12 +567,20 @@ std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index) 
   return index < scope.nested.size() ? scope.nested[index] : nullptr;
 }
 
+namespace {
+
 // One that was made lately, mostly.
-std::shared_ptr<CoreState> owner_of(const CoreState& scope) {
+std::shared_ptr<CoreState> find_owner(const CoreState& scope) SHOAL_REQUIRES(scope.teams.mutex) {
   const std::vector<std::shared_ptr<CoreState>>& all = scope.outer->nested;
-  const sync::Lock lock(scope.teams.mutex);
   return *std::find_if(all.rbegin(), all.rend(),
                        [&scope](const auto& one) { return one.get() == &scope; });
+}
+
+}  // namespace
+
+std::shared_ptr<CoreState> owner_of(const CoreState& scope) {
+  const sync::Lock lock(scope.teams.mutex);
+  return find_owner(scope);
 }
 
 std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
@@ -628,19 +636,22 @@ bool has_ended(const CoreState& scope) {
          (scope.handle != nullptr || (scope.sources.empty() && !has_handlers));
 }
 
+// Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too, and
+// find their object gone. So nothing finds the team first; then whatever has found it ends: a Hold,
+// a task, or the worker that handles messages, which counts them last.
 bool sweep(const std::shared_ptr<CoreState>& ended) {
   CoreState& outer = *ended->outer;
   TeamDirectory& teams = outer.teams;
   const sync::Lock lock(teams.mutex);
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return true;  // another worker was first
-  // Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too,
-  // and find their object gone.
+  teams.scopes.erase(ended->team.id());
+  outer.messenger().remove(ended->team);
+  if (outer.messenger().is_handling()) return false;
   const Totals own = ended->team.counts.totals();
   if (ended->all_final.load(std::memory_order_acquire) && own.created != own.finished) return false;
   outer.nested.erase(it);
   outer.nested_count.store(outer.nested.size(), std::memory_order_release);
-  teams.scopes.erase(ended->team.id());
   if (outer.world.nested.empty()) outer.messenger().set_has_teams(false);
   Totals& sum = outer.left_behind;
   sum.created += own.created + ended->left_behind.created;
@@ -663,12 +674,14 @@ TeamCore& world_of_caller() {
 // Under the lock of the directory, as sweep(): that sees the Hold, or this does not find the team.
 TeamInUse::TeamInUse(std::uint64_t team) {
   if (team == 0 || !sched::on_worker()) return;  // the world lasts; so do teams of threads
-  TeamDirectory& teams = CoreState::of(world_of_caller()).teams;
-  const sync::Lock lock(teams.mutex);
-  const auto found = teams.scopes.find(team);
-  if (found == teams.scopes.end()) return;
-  core_ = found->second;
-  hold_.emplace(found->second->team);
+  TeamCore& world = world_of_caller();
+  const CoreState& outermost = CoreState::of(world);
+  const sync::Lock lock(outermost.teams.mutex);
+  TeamCore* const found = world.messenger().find_channel(team);
+  if (found == nullptr) return;
+  const std::shared_ptr<CoreState> state = find_owner(CoreState::of(*found));
+  core_ = std::shared_ptr<TeamCore>(state, found);
+  hold_.emplace(*found);
 }
 
 std::string WaitedOperation::text() const {

@@ -66,9 +66,11 @@ class TeamInUse {
  public:
   /// On a thread outside the workers it does nothing: that has a Hold.
   explicit TeamInUse(std::uint64_t team);
+  /// The core; nullptr if this is empty.
+  [[nodiscard]] TeamCore* core() const { return core_.get(); }
 
  private:
-  std::shared_ptr<const void> core_;
+  std::shared_ptr<TeamCore> core_;
   std::optional<Hold> hold_;  // goes first
 };
 
