@@ -11,6 +11,11 @@
  * Waiting messages are in the window of their sender while the main function runs, and leave it when that pauses, by a
  * wait or a yield.
  *
+ * Rank 2 also sends messages about each team, on another lane: control messages of its member, and invocations from outside.
+ * They wait for the team, not for its receiver, and are none of its messages: control messages are not counted,
+ * invocations count in the world. The team ends after the first of them. Those that come later find that it has ended. In a
+ * fifth kind of program rank 1 makes its receiver when the first of them has come.
+ *
  * Asserted: every run ends (no deadlock); messages of a stream, those of one sender to one receiver, are handled in the
  * order of their sending; a receiver gets messages of its own team only, and none waits when it ends; a message that waits
  * does not leave the window while the main function runs, so that windows bound what comes before it makes its receivers.
@@ -30,10 +35,15 @@
 #define WINDOW 1    /* messages under way from rank 0 to rank 1 */
 #endif
 
+#ifndef ABOUT
+#define ABOUT 0     /* messages about each team */
+#endif
+
 #define ALL (TEAMS * (SENDS + 1))
 
 mtype = { one, cast, own, room, stop, go }; /* stop, go: of BROKEN_STOPS_STREAM */
-mtype = { by_main, by_own, by_cast, by_yield };
+mtype = { by_main, by_own, by_cast, by_yield, by_control };
+mtype = { control, outside };
 
 chan kept[TEAMS] = [SENDS] of { mtype, byte };     /* streams at the sender: kind, number in the stream */
 chan own_stream = [TEAMS] of { mtype, byte };      /* and that of the program's own handlers: kind, team */
@@ -41,6 +51,10 @@ chan wire = [WINDOW] of { mtype, byte, byte };     /* from rank 0 to 1: kind, te
 chan back = [ALL] of { mtype, byte };              /* from rank 1 to 0 */
 chan passed_on = [ALL] of { byte, byte };          /* from rank 1 to 2: team, number */
 chan waiting[TEAMS] = [SENDS] of { mtype, byte };  /* for the receiver, on rank 1 */
+#if ABOUT > 0
+chan about = [TEAMS * ABOUT] of { mtype, byte, byte };     /* from rank 2 to 1: kind, team, number */
+chan about_waiting[TEAMS] = [ABOUT] of { mtype, byte };    /* for the team, on rank 1 */
+#endif
 #ifdef BROKEN_ONE_STREAM
 chan behind = [ALL] of { mtype, byte };            /* own messages behind others of their sender */
 #endif
@@ -61,6 +75,11 @@ byte next_far[TEAMS];  /* and that of rank 2 */
 byte casts[TEAMS];     /* handled on rank 2 */
 bool closed[TEAMS];    /* the program of rank 0 is over */
 byte current = 0;      /* team of rank 1 */
+bool exists[TEAMS];    /* on rank 1 */
+bool ended[TEAMS];
+byte next_about[TEAMS];
+byte world_sent = 0;   /* invocations from outside */
+byte world_handled = 0;
 
 #define over(t) (closed[t] && handled[t] == sent[t])
 
@@ -141,6 +160,29 @@ inline handle_own(t) {
 #else
 #define may_handle(t) (receiver_of(t) && len(waiting[t]) == 0)
 #endif
+
+#ifdef BROKEN_ABOUT_WAITS_FOR_RECEIVER
+#define takes_about(t) open[t]
+#else
+#define takes_about(t) exists[t]
+#endif
+
+inline count_about(about_kind, t) {
+  if
+#ifdef BROKEN_ABOUT_COUNTS_IN_TEAM
+  :: about_kind == outside -> handled[t]++
+#else
+  :: about_kind == outside -> world_handled++
+#endif
+  :: else
+  fi
+}
+
+inline handle_about(about_kind, t, number) {
+  assert(number == next_about[t]);
+  next_about[t]++;
+  count_about(about_kind, t)
+}
 
 /* Progress of rank 1: handlers run one at a time. */
 proctype receiver() {
@@ -227,10 +269,38 @@ end:
 #ifdef BROKEN_ONE_STREAM
   :: atomic { len(waiting[0]) + len(waiting[TEAMS - 1]) == 0 && len(behind) > 0 -> behind?kind(t); handle_own(t) }
 #endif
+#if ABOUT > 0
+  :: atomic { about?kind(t, number) ->
+      if
+#ifdef BROKEN_ABOUT_OVERTAKES
+      :: takes_about(t) -> handle_about(kind, t, number)
+#else
+      :: takes_about(t) && len(about_waiting[t]) == 0 -> handle_about(kind, t, number)
+#endif
+#ifndef BROKEN_ABOUT_OUTLIVES_TEAM
+      :: ended[t] -> count_about(kind, t)
+#endif
+#ifdef BROKEN_ABOUT_LOST
+      :: !takes_about(t) && !ended[t]
+#endif
+      :: else -> about_waiting[t]!kind(number)
+      fi;
+      kind = one; t = 0; number = 0 }
+  :: atomic { current < TEAMS && takes_about(current) && len(about_waiting[current]) > 0 ->
+      about_waiting[current]?kind(number);
+      handle_about(kind, current, number);
+      kind = one; number = 0 }
+#endif
   od
 }
 
 #define cast_is_there(t) (casts[t] > 0 || (closed[t] && sent[t] == SENDS + 1)) /* or no multicast was sent */
+
+#if ABOUT > 0
+#define has_told(t) (next_about[t] > 0 && len(about_waiting[t]) == 0)
+#else
+#define has_told(t) true
+#endif
 
 /* The main function of rank 1. */
 proctype maker() {
@@ -241,18 +311,35 @@ proctype maker() {
     :: how[current] == by_yield -> atomic { made[current] = true; paused = true }; told[current]
     :: how[current] == by_own -> paused = true; told[current]
     :: how[current] == by_cast -> paused = true; cast_is_there(current)
+    :: how[current] == by_control -> atomic { exists[current] = true; paused = true }; next_about[current] > 0
     fi;
-    atomic { paused = false; made[current] = true };
+    atomic { paused = false; exists[current] = true; made[current] = true };
     atomic { open[current] = true; paused = true };
-    atomic { over(current) ->
+    atomic { over(current) && has_told(current) ->
       assert(len(waiting[current]) == 0);
+      exists[current] = false;
+      ended[current] = true;
       made[current] = false;
       open[current] = false;
       paused = false;
       current++ }
   :: else -> break
+  od;
+  world_handled == world_sent
+}
+
+#if ABOUT > 0
+/* The main function of rank 2. */
+proctype teller() {
+  byte t = 0, n = 0;
+  do
+  :: atomic { n < ABOUT -> about!control(t, n); n++ }
+  :: atomic { n < ABOUT -> world_sent++; about!outside(t, n); n++ }
+  :: atomic { n == ABOUT && t < TEAMS - 1 -> t++; n = 0 }
+  :: n == ABOUT && t == TEAMS - 1 -> break
   od
 }
+#endif
 
 /* Rank 2: its receivers are there. */
 proctype far() {
@@ -278,6 +365,9 @@ init {
       :: how[t] = by_own
       :: how[t] = by_cast
       :: how[t] = by_yield
+#if ABOUT > 0
+      :: how[t] = by_control
+#endif
       fi;
       t++
     :: else -> break
@@ -286,6 +376,9 @@ init {
     run sender();
     run receiver();
     run far();
+#if ABOUT > 0
+    run teller();
+#endif
     run maker()
   }
 }
