@@ -20,21 +20,15 @@ CoreState& world_of(const Message& message) {
   return CoreState::of(message.channel->messenger().world());
 }
 
-/// Calls f(scope, source, values...); the message is kept if its team does not exist here yet.
+/// Calls f(scope, source, values...), unless the team has ended.
 template <class... Ts, class F>
 void receive(const Message& message, F f) {
   auto all = decode<std::uint64_t, Ts...>(message.arguments);
-  const Rank source = message.source;
-  const auto handle = [source, f](const std::shared_ptr<CoreState>& scope, auto& values) {
-    const Rank member = scope->team.from_world(source);
-    std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, values);
-    wake_waiter(*scope);
-  };
-  const auto scope = find_or_keep(world_of(message), std::get<0>(all), [&] {
-    return TeamDirectory::EarlyControl(
-        [handle, all](const std::shared_ptr<CoreState>& later) mutable { handle(later, all); });
-  });
-  if (scope != nullptr) handle(scope, all);
+  const auto scope = find_scope(world_of(message), std::get<0>(all));
+  if (scope == nullptr) return;
+  const Rank member = scope->team.from_world(message.source);
+  std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, all);
+  wake_waiter(*scope);
 }
 
 void on_report(void*, const Message& message) {

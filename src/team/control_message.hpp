@@ -50,11 +50,12 @@ void send_about(messaging::Messenger& messenger, const messaging::StaticHandler&
   messenger.send_control(handler, rank, encoded(team, values...));
 }
 
-/// To a member of the channel's team.
+/// To a member of the channel's team, where the message waits until the team exists.
 template <class... Ts>
 void send_control(TeamCore& channel, const messaging::StaticHandler& handler, Rank member,
                   const Ts&... values) {
-  send_about(channel.messenger(), handler, channel.to_world(member), channel.id(), values...);
+  channel.messenger().send_control(handler, channel.to_world(member),
+                                   encoded(channel.id(), values...), channel.id());
 }
 
 /// A message of the world, which is counted. Caller: a handler.

@@ -591,29 +591,10 @@ std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
   return it != teams.scopes.end() ? it->second : nullptr;
 }
 
-std::shared_ptr<CoreState> find_or_keep(CoreState& world, std::uint64_t team,
-                                        FunctionRef<TeamDirectory::EarlyControl()> control) {
-  if (team == 0) return {std::shared_ptr<CoreState>(), &world};
-  TeamDirectory& teams = world.teams;
-  const sync::Lock lock(teams.mutex);
-  const auto it = teams.scopes.find(team);
-  if (it != teams.scopes.end()) return it->second;
-  teams.early[team].push_back(control());
-  return nullptr;
-}
-
-std::vector<TeamDirectory::EarlyControl> enter_directory(const std::shared_ptr<CoreState>& scope) {
-  const std::uint64_t id = scope->team.id();
-  TeamDirectory& teams = scope->teams;
-  const sync::Lock lock(teams.mutex);
-  const auto it = teams.early.find(id);
-  if (it == teams.early.end()) {
-    teams.scopes.emplace(id, scope);
-    return {};
-  }
-  std::vector<TeamDirectory::EarlyControl> early = std::move(it->second);
-  teams.early.erase(it);
-  return early;
+void enter_directory(const CoreState& scope) {
+  std::shared_ptr<CoreState> owner = owner_of(scope);
+  const sync::Lock lock(scope.teams.mutex);
+  scope.teams.scopes.emplace(scope.team.id(), std::move(owner));
 }
 
 namespace {

@@ -179,12 +179,8 @@ class MemberWait {
 
 /// Scopes of all teams of one rank. Its lock guards the lists of nested scopes of all of them.
 struct TeamDirectory {
-  /// Control message for a team that does not exist on this rank yet.
-  using EarlyControl = Function<void(const std::shared_ptr<CoreState>&)>;
-
   mutable sync::Mutex mutex;
   std::map<std::uint64_t, std::shared_ptr<CoreState>> scopes SHOAL_GUARDED_BY(mutex);  // by id
-  std::map<std::uint64_t, std::vector<EarlyControl>> early SHOAL_GUARDED_BY(mutex);
   std::atomic<bool> had_nested{false};  // there were some, to any depth
   std::atomic<std::uint64_t> own_numbers{0};
   // Number of members of teams that were taken out of their wait and not woken yet. They are about
@@ -280,14 +276,8 @@ struct CoreState {
 [[nodiscard]] std::shared_ptr<CoreState> owner_of(const CoreState& scope);
 /// Returns the scope of a team of this rank, or nullptr.
 [[nodiscard]] std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team);
-/// Returns the scope of a team of this rank; if there is none, returns nullptr and keeps `control`
-/// for it.
-[[nodiscard]] std::shared_ptr<CoreState> find_or_keep(
-    CoreState& world, std::uint64_t team, FunctionRef<TeamDirectory::EarlyControl()> control);
-/// Enters a scope in the directory, where it is found from now on, if no control messages for it
-/// have arrived before; else returns these.
-[[nodiscard]] std::vector<TeamDirectory::EarlyControl> enter_directory(
-    const std::shared_ptr<CoreState>& scope);
+/// Enters a scope in the directory, where it is found from now on.
+void enter_directory(const CoreState& scope);
 /// Returns whether the scope has ended, and nothing on this rank refers to it.
 [[nodiscard]] bool has_ended(const CoreState& scope);
 /// Removes a scope that has ended from its outer one; returns false if it is in use again.

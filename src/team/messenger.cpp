@@ -142,6 +142,10 @@ TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
 
 TeamCore* ChannelTable::find(std::uint64_t team) const {
   if (team == 0) return world_;
+  if ((team & kAboutBit) != 0) {
+    team ^= kAboutBit;
+    return find(team) != nullptr || around_ended(team) != nullptr ? world_ : nullptr;
+  }
   const sync::Lock lock(mutex_);
   const auto place = place_of(channels_, team);
   return is_of(channels_, place, team) ? *place : nullptr;

@@ -41,6 +41,11 @@ inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
 /// Ends the process after an error that cannot be reported in an orderly way; does not return.
 using FatalHandler = Function<void(const std::string& text)>;
 
+/// Bit of the team in the header of a run: its messages are about the team, but are the world's.
+/// They wait until the team exists, are handled as well when it has ended, and count in the world,
+/// if at all. Ids of teams do not have the bit.
+inline constexpr std::uint64_t kAboutBit = std::uint64_t{1} << 62U;
+
 /// Channels of the teams of one rank; the first one that is added is that of the world. **Caller**:
 /// any thread.
 class ChannelTable {
@@ -49,7 +54,8 @@ class ChannelTable {
   [[nodiscard]] bool add(TeamCore& channel);
   /// Removes a channel; returns false if it was not in the table.
   bool remove(const TeamCore& channel);
-  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
+  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet. With
+  /// kAboutBit: returns the world's, once the rank has the team, or if it has had it.
   [[nodiscard]] TeamCore* find(std::uint64_t team) const;
   /// Returns the channel of the innermost team around a team that has ended here; nullptr if `team`
   /// has not ended, or before kEndedMax others. Ids of teams are not used again.
@@ -145,10 +151,14 @@ class Messenger final {
   void flush();
   /// Index of the worker whose handlers' messages the transport looks for next; else negative.
   [[nodiscard]] const std::atomic<int>& polls_next() const;
-  /// An uncounted message on the control lane, to a static handler. Never blocks.
-  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes) {
+  /// An uncounted message on the control lane, to a static handler. At its target it waits until
+  /// `team` exists there, and is handled as well if that has ended. Never blocks.
+  void send_control(const StaticHandler& handler, Rank target, std::span<const std::byte> bytes,
+                    std::uint64_t team = 0) {
+    if (team != 0) team |= kAboutBit;
+    const std::uint32_t number = handler.index() | (team != 0 ? net::kTeamBit : 0);
     link_to(target, net::Lane::control)
-        .append({handler.index(), handler.signature(), bytes.size()}, 0,
+        .append({number, handler.signature(), bytes.size(), team}, 0,
                 [bytes](std::span<std::byte> place) {
                   if (!bytes.empty()) std::memcpy(place.data(), bytes.data(), bytes.size());
                 });

@@ -143,9 +143,8 @@ void Receiver::on_packet(net::Packet* packet) {
 }
 
 void Receiver::take_in_order(net::Packet* packet) {
-  const bool control = packet->header().lane == static_cast<std::uint32_t>(net::Lane::control);
   std::size_t offset = 0;
-  if (control || unexpected_.count() == 0) [[likely]] {
+  if (!unexpected_.any()) [[likely]] {
     if (process(packet, offset, packet->messages().size())) [[likely]]
       return packet->release();
   } else if (unexpected_.wants_retry()) {
@@ -280,7 +279,7 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
 [[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
   TeamCore* const channel = channels_.find(reception.run.team);
   if (channel == nullptr) return false;
-  set_channel(reception, *channel);
+  if (channel != reception.channel) set_channel(reception, *channel);
   return true;
 }
 

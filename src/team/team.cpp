@@ -44,14 +44,15 @@ std::uint64_t hash_of(const messaging::RankMap& members) {
 }
 
 // Id of a team, which all members compute without a message: no two teams have the same parent,
-// number and first member. It is never the id of the world. It includes the name and the members,
-// so that messages for a team do not reach another one that a member has made in its place.
+// number and first member. It is never the id of the world, and does not have kAboutBit. It
+// includes the name and the members, so that messages for a team do not reach another one that a
+// member has made in its place.
 std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, const messaging::RankMap& members,
                       std::string_view name) {
   const auto mixed =
       KeyHash<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string_view>>{}(
           std::tuple(parent, number, hash_of(members), name));
-  return mixed | (std::uint64_t{1} << 63U);
+  return (mixed | (std::uint64_t{1} << 63U)) & ~messaging::kAboutBit;
 }
 
 // Id of a team that one rank of the world has made alone.

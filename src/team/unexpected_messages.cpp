@@ -188,7 +188,8 @@ void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed
   net::Run first;
   std::size_t offset = part.offset;
   reader_.read_run(*part.packet, offset, first);
-  const std::uint64_t messages = reader_.unprocessed(part);
+  const bool counts = stream.lane != static_cast<std::uint32_t>(net::Lane::control);
+  const std::uint64_t messages = counts ? reader_.unprocessed(part) : 0;
   bool asks = false;
   {
     const sync::Lock lock(mutex_);
@@ -200,12 +201,14 @@ void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed
     in_windows_.store(true, std::memory_order_seq_cst);
     if (waiting_senders_ > 0) leave(entry);
     count_.fetch_add(messages, std::memory_order_release);
+    any_ = true;
     if (is_first) {
       entry.handler = first.handler & kIndexMask;
       entry.passed_on = passed_on;
-      asks = channels_.find(stream.team) == nullptr;
-      const bool may_leave = stream.is_multicast() && !passed_on && !asks;
+      const bool has_team = channels_.find(stream.team) != nullptr;
+      const bool may_leave = stream.is_multicast() && !passed_on && has_team;
       if (may_leave || can_handle(first)) request_retry();
+      asks = !has_team && !stream.is_about_team();
     }
   }
   if (asks) term::ask_about(channels_.world(), stream.team, Rank(stream.source));
@@ -240,6 +243,7 @@ std::vector<PacketPart> UnexpectedMessages::take_all() {
     for (auto& [stream, entry] : entries_) std::ranges::move(entry.parts, std::back_inserter(all));
     entries_.clear();
     count_.store(0, std::memory_order_release);
+    any_ = false;
     retry_.store(false, std::memory_order_seq_cst);
   }
   std::ranges::sort(all, {}, [](const auto& one) { return one.first; });
@@ -262,6 +266,7 @@ std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
       dropped.push_back(std::move(here->second));
       entries_.erase(here);
     }
+    any_ = !entries_.empty();
   }
   std::uint64_t count = 0;
   for (const Entry& entry : dropped) {
@@ -344,7 +349,7 @@ void ask(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32_t in
 
 std::optional<UnexpectedMessages::Absent> UnexpectedMessages::absent_handler(
     const Stream& stream, const Entry& entry) const {
-  if (channels_.find(stream.team) == nullptr) return std::nullopt;
+  if (stream.is_about_team() || channels_.find(stream.team) == nullptr) return std::nullopt;
   return Absent{stream.team, stream.sender(), entry.handler};
 }
 
@@ -384,7 +389,7 @@ std::vector<std::string> UnexpectedMessages::describe(std::uint64_t team) const 
   const sync::Lock lock(mutex_);
   for (const auto& [stream, entry] : entries_) {
     const std::optional<Absent> absent = absent_handler(stream, entry);
-    if (absent ? stream.team != team : team != 0) continue;
+    if (entry.count == 0 || (absent ? stream.team != team : team != 0)) continue;
     std::string line;
     if (absent) {
       const auto known = names_.find(*absent);

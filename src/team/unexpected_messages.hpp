@@ -40,6 +40,8 @@ struct Stream {
   auto operator<=>(const Stream&) const = default;
 
   [[nodiscard]] bool is_multicast() const { return origin != kDirect; }
+  /// Returns whether these are about a team, and not its own: they wait for the team alone.
+  [[nodiscard]] bool is_about_team() const { return (team & kAboutBit) != 0; }
   /// Returns the rank that has made the messages, in the world.
   [[nodiscard]] Rank sender() const { return Rank(is_multicast() ? origin : source); }
 };
@@ -104,6 +106,8 @@ class UnexpectedMessages {
 
   // --- the progress context's
 
+  /// Returns whether messages wait.
+  [[nodiscard]] bool any() const { return any_; }
   /// Returns whether messages of the stream wait: later ones of it then wait behind them.
   [[nodiscard]] bool has(const Stream& stream) const;
   /// Returns whether the messages of the stream that wait are multicasts which this rank has
@@ -130,11 +134,13 @@ class UnexpectedMessages {
   /// Requests another attempt to handle the messages that wait.
   void request_retry() { retry_.store(true, std::memory_order_seq_cst); }
   [[nodiscard]] bool wants_retry() const { return retry_.load(std::memory_order_seq_cst); }
-  /// Returns the number of messages that wait; large ones count twice. Completion detection counts
-  /// them as processed and as unsatisfied. acquire pairs with the release of the adders.
+  /// Returns the number of messages that wait, but for control messages; large ones count twice.
+  /// Completion detection counts them as processed and as unsatisfied. acquire pairs with the
+  /// release of the adders.
   [[nodiscard]] std::uint64_t count() const { return count_.load(std::memory_order_acquire); }
   /// Returns the number of messages of one team that wait.
   [[nodiscard]] std::uint64_t count_of(std::uint64_t team) const;
+  /// Returns whether no messages wait, after all that was kept or opened before.
   [[nodiscard]] bool empty() const;
   /// Called before a snapshot of counts. False: messages that wait are about to be tried again
   /// (they are then neither processed nor stuck), or the names of the handlers that they wait for
@@ -151,7 +157,8 @@ class UnexpectedMessages {
   struct Entry {
     std::vector<std::pair<std::uint64_t, PacketPart>> parts;  // by number of arrival
     std::size_t left = 0;       // parts that have left the window, the first ones
-    std::uint64_t count = 0;    // of messages that are not processed; large ones twice
+    std::uint64_t count = 0;    // of messages that are not processed; large ones twice, control
+                                // messages not at all
     std::uint64_t bytes = 0;    // of all
     std::uint32_t handler = 0;  // of the first one
     bool passed_on = false;     // multicasts: so are those that come behind
@@ -180,6 +187,7 @@ class UnexpectedMessages {
   int waiting_senders_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::map<Absent, std::string> names_ SHOAL_GUARDED_BY(mutex_);  // "": asked for
   std::atomic<std::uint64_t> count_{0};
+  bool any_ = false;  // the progress context's
   std::atomic<bool> in_windows_{false};
   std::atomic<bool> retry_{false};  // handlers were opened since messages were last tried again
 };

@@ -131,16 +131,11 @@ void wait_until_ended(CoreState& scope) {
   }
 }
 
-// Handles the control messages that came early before it enters the scope in the table, where later
-// ones find it: those must not overtake.
+// In this order: messages wait for the core in the table, and the handlers of control messages then
+// look in the directory.
 void open_scope(CoreState& scope) {
+  enter_directory(scope);
   scope.messenger().add(scope.team);
-  const std::shared_ptr<CoreState> shared = owner_of(scope);
-  while (true) {
-    std::vector<TeamDirectory::EarlyControl> early = enter_directory(shared);
-    if (early.empty()) break;
-    for (TeamDirectory::EarlyControl& one : early) one(shared);
-  }
   if (scope.outer->has_failed()) fail_from_outside(scope, *failure_of(*scope.outer));
 }
 
