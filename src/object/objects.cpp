@@ -19,9 +19,6 @@ namespace shoal::object {
 
 namespace {
 
-/// This is rank 0 of a team, through which ranks invoke that are no members, or not any more.
-bool is_home(const TeamCore& channel) { return channel.rank() == 0 && !channel.is_world(); }
-
 /// Service of a team's channel. Representatives that outlive the team keep the table.
 class Service {
  public:
@@ -111,7 +108,6 @@ Address Objects::add(void* representative, const ObjectClass& registered,
   static_cast<void>(caller_context());
   Caller::find()->enter(share_);
   const std::uint32_t number = share_->add(representative, registered, epoch);
-  if (number == 1 && is_home(scope_)) HeldOutside::of(scope_).object_made(team_);
   return {scope_.id(), number, scope_.to_world(Rank(0)).value(), scope_.size(),
           epoch.load(std::memory_order_relaxed)};
 }

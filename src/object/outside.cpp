@@ -147,38 +147,34 @@ void pass_to(TeamCore& team, Outside outside, Bytes arguments) {
   Arrival::send(team, outside, std::move(arguments));
 }
 
-void pass_on_all(HeldOutside& held, TeamCore& team) {
-  for (HeldOutside::Held& one : held.take(team.id())) {
-    pass_to(team, one.outside, std::move(one.arguments));
-  }
-}
-
-void pass_on_held_here(World& world, const Address& address) {
-  const term::TeamInUse team(address.team);
-  if (team.core() != nullptr) pass_on_all(HeldOutside::of(world.core()), *team.core());
-}
-
-// Called by a handler, so that invocations from outside that arrive later are handled after these.
-void pass_on_held(Team& team) {
-  const TeamHandle handle = team.handle();
-  Team& world = team.core().messenger().world().services().get<Team>();
-  messaging::send(world.core(), world.rank(), am<&pass_on_held_here>,
-                  Address{handle.id, 0, handle.first, handle.size});
-}
-
-/// Handler on rank 0 of the team.
+/// Handler on rank 0 of the team, once that exists there, or when it has ended.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  HeldOutside& held = HeldOutside::of(world.core());
-  const std::uint64_t id = outside.address.team;
-  if (const term::TeamInUse team(id); team.core() != nullptr) {
-    if (has_ended(*team.core())) return ignore(outside, world.core().messenger());
-    pass_on_all(held, *team.core());
-    return pass_to(*team.core(), outside, std::move(arguments));
+  const term::TeamInUse team(outside.address.team);
+  if (team.core() == nullptr || has_ended(*team.core()))
+    return ignore(outside, world.core().messenger());
+  pass_to(*team.core(), outside, std::move(arguments));
+}
+
+/// Sends an invocation through rank 0 of the team, where it waits for the team. A message of the
+/// world, which counts it.
+void send_home(TeamCore& world, const Outside& outside, Bytes arguments) {
+  using Static = messaging::StaticFunction<&pass_on, Delivery::inlined>;
+  using Wires = Static::Traits::Wires;
+  const Rank home(outside.address.home);
+  const std::uint32_t number = Static::handler.index() | messaging::kOwnOrderBit | net::kTeamBit;
+  net::Link& link = world.admit(home, number);
+  net::MessageHeader header = world.header_of({number, Static::handler.signature(), home}, 0);
+  header.team = outside.address.team | messaging::kAboutBit;
+  header.size_bytes = encoded_size<Outside, Bytes>(outside, arguments);
+  if (header.size_bytes < net::kPieceBytes) {
+    world.append_bytes(link, header, encoded(outside, arguments));
+  } else if (world.is_local(link)) {
+    world.append_object(link, header, header.size_bytes,
+                        messaging::make_object(Wires{}, outside, std::move(arguments)));
+  } else {
+    world.append_pieces(link, header, {},
+                        messaging::make_pieces(Wires{}, outside, std::move(arguments)));
   }
-  if (world.core().messenger().has_ended(id)) return ignore(outside, world.core().messenger());
-  held.hold(outside, std::move(arguments), &pass_on_held);
-  // Either the first object of the team sees the held invocations, or the team exists now.
-  if (const term::TeamInUse team(id); team.core() != nullptr) pass_on_all(held, *team.core());
 }
 
 }  // namespace
@@ -238,8 +234,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
     complete(*objects);
     if (!is_forwarded) return Arrival::send(objects->core(), outside, std::move(arguments));
     outside.flags |= Outside::kCounted;
-    TeamCore& world = objects->core().messenger().world();
-    return messaging::send(world, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
+    return send_home(objects->core().messenger().world(), outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
   TeamCore& channel = world.core();
@@ -254,7 +249,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
   }
   complete(Objects::of(world));
   if (path == Forwards::Path::counted) outside.flags |= Outside::kCounted;
-  messaging::send(channel, Rank(address.home), am<&pass_on>, outside, std::move(arguments));
+  send_home(channel, outside, std::move(arguments));
 }
 
 }  // namespace
@@ -273,73 +268,6 @@ std::string describe(const Outside& outside) {
   return fmt::format("{}, invoked by rank {} of the world on object {}",
                      messaging::static_handlers()[outside.handler].name, outside.origin,
                      outside.address.number);
-}
-
-HeldOutside& HeldOutside::of(const TeamCore& channel) {
-  TeamCore& world = channel.messenger().world();
-  return world.services().obtain<HeldOutside>(
-      [&world] { return std::make_unique<HeldOutside>(world); });
-}
-
-// Some are left if the world has failed.
-HeldOutside::~HeldOutside() {
-  if (!held_.empty()) world_.remove(*this);
-}
-
-// The scope queries this with its own lock held. Handlers run one at a time, so the two steps of
-// hold() and take() do not mix.
-void HeldOutside::hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on) {
-  bool is_first = false;
-  {
-    const sync::Lock lock(mutex_);
-    pass_on_ = pass_on;
-    is_first = held_.empty();
-    held_[outside.address.team].push_back({outside, std::move(arguments)});
-  }
-  if (is_first) world_.add(*this);
-}
-
-std::vector<HeldOutside::Held> HeldOutside::take(std::uint64_t team) {
-  std::vector<Held> taken;
-  {
-    const sync::Lock lock(mutex_);
-    const auto it = held_.find(team);
-    if (it == held_.end()) return {};
-    taken = std::move(it->second);
-    held_.erase(it);
-    if (!held_.empty()) return taken;
-  }
-  world_.remove(*this);
-  return taken;
-}
-
-void HeldOutside::object_made(Team& team) const {
-  PassOn pass_on = nullptr;
-  const std::uint64_t id = team.core().id();
-  {
-    const sync::Lock lock(mutex_);
-    if (held_.contains(id)) pass_on = pass_on_;
-  }
-  if (pass_on != nullptr) pass_on(team);
-}
-
-std::uint64_t HeldOutside::unsatisfied_count() const {
-  const sync::Lock lock(mutex_);
-  std::uint64_t count = 0;
-  for (const auto& [team, all] : held_) count += all.size();
-  return count;
-}
-
-std::vector<std::string> HeldOutside::describe_unsatisfied() const {
-  const sync::Lock lock(mutex_);
-  std::vector<std::string> lines;
-  lines.reserve(held_.size());
-  for (const auto& [team, all] : held_) {
-    lines.push_back(fmt::format(
-        "invocation {}: rank 0 of its team has not made it yet{}", describe(all.front().outside),
-        all.size() == 1 ? "" : fmt::format(" ({} more behind it)", all.size() - 1)));
-  }
-  return lines;
 }
 
 Forwards& Forwards::of(const TeamCore& channel) {

@@ -60,40 +60,4 @@ class Forwards {
   std::deque<std::uint64_t> outside_ SHOAL_GUARDED_BY(mutex_);  // teams without this rank
 };
 
-/// Invocations through this rank, rank 0 of their teams, which has not made these teams yet. One
-/// for each rank, a service of the world's channel.
-class HeldOutside final : private term::Unsatisfied {
- public:
-  struct Held {
-    Outside outside;
-    std::vector<std::byte> arguments;
-  };
-
-  /// Belongs to the rank of `channel`.
-  [[nodiscard]] static HeldOutside& of(const TeamCore& channel);
-  explicit HeldOutside(TeamCore& world) : world_(world) {}
-  ~HeldOutside();
-
-  /// Function that forwards the invocations that wait for a team, once it exists.
-  using PassOn = void (*)(Team&);
-
-  /// Keeps an invocation until its team exists. **Caller**: a handler.
-  void hold(const Outside& outside, std::vector<std::byte> arguments, PassOn pass_on);
-  /// Removes the invocations that wait for a team, and returns them in the order of their arrival.
-  [[nodiscard]] std::vector<Held> take(std::uint64_t team);
-
-  /// Called when the first object of `team` was made on this rank, its rank 0. **Caller**: any
-  /// thread.
-  void object_made(Team& team) const;
-
- private:
-  [[nodiscard]] std::uint64_t unsatisfied_count() const override;
-  [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-
-  TeamCore& world_;
-  mutable sync::Mutex mutex_;
-  std::unordered_map<std::uint64_t, std::vector<Held>> held_ SHOAL_GUARDED_BY(mutex_);
-  PassOn pass_on_ SHOAL_GUARDED_BY(mutex_) = nullptr;
-};
-
 }  // namespace shoal::object
