@@ -154,13 +154,13 @@ class [[nodiscard]] Future {
   /// running, as in sleep_for().
   template <sched::Duration D>
   [[nodiscard]] FutureStatus wait_for(D delay) const {
-    return state().wait_for_ns(sched::to_ns(delay));
+    return state().wait_until(delay);
   }
   /// Waits for the value or the exception, at most until `time`, a std::chrono::time_point or a
   /// time of Team::now_ns(). See wait_for().
   template <sched::Deadline D>
   [[nodiscard]] FutureStatus wait_until(D time) const {
-    return sched::wait_until(state(), time);
+    return state().wait_until(time);
   }
   /// Waits for the value and returns it, or throws the exception that the promise was given.
   /// Afterwards the future is not valid. **Caller**, **Blocks**, **Errors**: as wait().

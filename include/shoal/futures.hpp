@@ -55,6 +55,32 @@ class [[nodiscard]] Futures {
     one.wait();
   }
 
+  /// Waits for all results, at most for `delay`, a std::chrono::duration. See Future::wait_for().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(D delay) const {
+    return wait_until_ns(due_ns(delay));
+  }
+  /// Waits for the result of rank n, at most for `delay`, a std::chrono::duration. See
+  /// Future::wait_for().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(std::size_t n, D delay) const {
+    const Future<T>& one = at(n);
+    return whole_.valid() ? whole_.wait_for(delay) : one.wait_for(delay);
+  }
+  /// Waits for all results, at most until `time`, a std::chrono::time_point or a time of
+  /// Team::now_ns(). See Future::wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(D time) const {
+    return wait_until_ns(due_ns(time));
+  }
+  /// Waits for the result of rank n, at most until `time`, a std::chrono::time_point or a time of
+  /// Team::now_ns(). See Future::wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(std::size_t n, D time) const {
+    const Future<T>& one = at(n);
+    return whole_.valid() ? whole_.wait_until(time) : one.wait_until(time);
+  }
+
   /// Waits for all results and returns them, or throws the first exception in the order of ranks,
   /// which stands for the others. **Caller**, **Blocks**, **Errors**: as Future::get().
   Values get() {
@@ -91,6 +117,25 @@ class [[nodiscard]] Futures {
   }
 
  private:
+  // Time of the clock of their rank. Without ranks there is no wait.
+  template <class D>
+  [[nodiscard]] std::uint64_t due_ns(D limit) const {
+    if (whole_.valid()) return due_ns_at(whole_, limit);
+    return each_.empty() ? 0 : due_ns_at(each_.front(), limit);
+  }
+  template <class Source, class D>
+  [[nodiscard]] static std::uint64_t due_ns_at(const Source& source, D limit) {
+    return sched::due_ns(sched::FutureAccess::completion(source)->scheduler(), limit);
+  }
+  // One deadline for all of them.
+  [[nodiscard]] FutureStatus wait_until_ns(std::uint64_t due_ns) const {
+    if (whole_.valid()) return whole_.wait_until(due_ns);
+    for (const Future<T>& one : each_) {
+      if (one.wait_until(due_ns) == FutureStatus::timeout) return FutureStatus::timeout;
+    }
+    return FutureStatus::ready;
+  }
+
   /// Errors that are not taken are left to the one that is.
   struct GivesUpErrors {
     std::vector<Future<T>>& futures;

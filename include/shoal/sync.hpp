@@ -4,16 +4,23 @@
 // Each object outlives all calls on it; but a task that returns from the wait() of a Latch may
 // destroy it, if no other task is in its wait(): count_down() does not touch it any more. Each is
 // made on a rank, for the tasks, the main function and the threads of that rank. Handlers may use
-// calls that never block. lock(), acquire(), wait() and arrive_and_wait() are refused in handlers
-// and on other ranks with CheckError, even where they would not have to wait. StuckError names
-// waiters that nothing can wake any more, and cycles of locks.
+// calls that never block. lock(), acquire(), wait(), arrive_and_wait() and all calls with a
+// deadline are refused in handlers and on other ranks with CheckError, even where they would not
+// have to wait. StuckError names waiters that nothing can wake any more, and cycles of locks.
+//
+// A deadline is a std::chrono::duration, a std::chrono::time_point or a time of Team::now_ns(); in
+// a simulated world, of virtual time. A caller that gives up leaves its place in the line: the
+// lock, the permit or the notification goes to another caller. A wait with a deadline counts as
+// running, as sleep_for() does: StuckError never names it.
 
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/park.hpp>
+#include <shoal/future_status.hpp>
 
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace shoal {
@@ -30,10 +37,10 @@ struct LockOwner {
 
 }  // namespace sched
 
-/// Mutual exclusion; waiters get it in the order they came. Fits std::unique_lock and the like. A
-/// task unlocks it before it ends, and a coroutine before each co_await: the code after it may run
-/// as another task, and a std::unique_lock that is refused there ends the process. **Errors**:
-/// CheckError when the holder locks it again, or another task unlocks it.
+/// Mutual exclusion; waiters get it in the order they came. Fits std::unique_lock and the like,
+/// also with a deadline. A task unlocks it before it ends, and a coroutine before each co_await:
+/// the code after it may run as another task, and a std::unique_lock that is refused there ends the
+/// process. **Errors**: CheckError when the holder locks it again, or another task unlocks it.
 class Mutex final : public sched::WaitingRoom {
  public:
   /// Makes a mutex on the caller's rank. **Caller**: a task, handler or main function.
@@ -51,6 +58,18 @@ class Mutex final : public sched::WaitingRoom {
     sched::refuse_in_attempt("try_lock() of a mutex");
     return take() || sched::poll_missed();
   }
+  /// Locks the mutex; waits at most for `delay`, a std::chrono::duration. Returns whether it did.
+  /// **Blocks**: parks the task. **Errors**: as lock().
+  template <sched::Duration D>
+  [[nodiscard]] bool try_lock_for(D delay) {
+    return lock_until_ns(sched::due_ns(scheduler(), delay));
+  }
+  /// Locks the mutex; waits at most until `time`, a std::chrono::time_point or a time of
+  /// Team::now_ns(). See try_lock_for().
+  template <sched::Deadline D>
+  [[nodiscard]] bool try_lock_until(D time) {
+    return lock_until_ns(sched::due_ns(scheduler(), time));
+  }
   /// Unlocks the mutex. **Blocks**: never. **Errors**: CheckError when the caller does not hold it.
   void unlock();
   /// Unlocks the mutex for a task that ends without having unlocked it.
@@ -67,6 +86,9 @@ class Mutex final : public sched::WaitingRoom {
 
  private:
   bool take();
+  bool take_or_refuse();
+  void own();
+  [[nodiscard]] bool lock_until_ns(std::uint64_t due_ns);
   void release(const sched::LockOwner& owner);
 
   const std::string name_;
@@ -98,6 +120,34 @@ class ConditionVariable final {
   void wait(std::unique_lock<Mutex>& lock, Predicate predicate) {
     while (!predicate()) wait(lock);
   }
+  /// Unlocks `lock`, waits for a notification at most for `delay`, a std::chrono::duration, and
+  /// locks it again, however long that takes. **Blocks**, **Errors**: as wait(lock).
+  template <sched::Duration D>
+  FutureStatus wait_for(std::unique_lock<Mutex>& lock, D delay) {
+    return wait_until_ns(lock, sched::due_ns(scheduler_, delay));
+  }
+  /// Waits until `predicate()` is true, at most for `delay`; returns its last value. Calls it with
+  /// the lock held. **Blocks**, **Errors**: as wait(lock).
+  template <sched::Duration D, class Predicate>
+  [[nodiscard]] bool wait_for(std::unique_lock<Mutex>& lock, D delay, Predicate predicate) {
+    return wait_until(lock, sched::due_ns(scheduler_, delay), std::move(predicate));
+  }
+  /// Unlocks `lock`, waits for a notification at most until `time`, a std::chrono::time_point or a
+  /// time of Team::now_ns(), and locks it again. See wait_for().
+  template <sched::Deadline D>
+  FutureStatus wait_until(std::unique_lock<Mutex>& lock, D time) {
+    return wait_until_ns(lock, sched::due_ns(scheduler_, time));
+  }
+  /// Waits until `predicate()` is true, at most until `time`; returns its last value. See
+  /// wait_for().
+  template <sched::Deadline D, class Predicate>
+  [[nodiscard]] bool wait_until(std::unique_lock<Mutex>& lock, D time, Predicate predicate) {
+    const std::uint64_t due_ns = sched::due_ns(scheduler_, time);
+    while (!predicate()) {
+      if (wait_until_ns(lock, due_ns) == FutureStatus::timeout) return predicate();
+    }
+    return true;
+  }
   /// Wakes the first waiter. **Blocks**: never.
   void notify_one();
   /// Wakes all waiters. **Blocks**: never.
@@ -105,6 +155,10 @@ class ConditionVariable final {
 
  private:
   class Ticket;
+  FutureStatus wait_until_ns(std::unique_lock<Mutex>& lock, std::uint64_t due_ns);
+  template <class Wait>
+  void wait_unlocked(std::unique_lock<Mutex>& lock, Wait wait);
+
   sched::Scheduler& scheduler_;
   const std::string name_;
   sync::Mutex mutex_;
@@ -132,6 +186,18 @@ class Semaphore final : public sched::WaitingRoom {
     sched::refuse_in_attempt("try_acquire() of a semaphore");
     return take() || sched::poll_missed();
   }
+  /// Takes one permit; waits at most for `delay`, a std::chrono::duration. Returns whether it did.
+  /// **Blocks**: parks the task. **Errors**: as acquire().
+  template <sched::Duration D>
+  [[nodiscard]] bool try_acquire_for(D delay) {
+    return acquire_until_ns(sched::due_ns(scheduler(), delay));
+  }
+  /// Takes one permit; waits at most until `time`, a std::chrono::time_point or a time of
+  /// Team::now_ns(). See try_acquire_for().
+  template <sched::Deadline D>
+  [[nodiscard]] bool try_acquire_until(D time) {
+    return acquire_until_ns(sched::due_ns(scheduler(), time));
+  }
   /// Returns `count` permits, and wakes waiters. **Blocks**: never. **Errors**: CheckError, and
   /// nothing changes, for a count below 1 and when there would be more than 2^63 - 1 permits.
   void release(std::int64_t count = 1);
@@ -141,6 +207,7 @@ class Semaphore final : public sched::WaitingRoom {
 
  private:
   bool take();
+  [[nodiscard]] bool acquire_until_ns(std::uint64_t due_ns);
 
   const std::string name_;
   std::int64_t permits_ SHOAL_GUARDED_BY(mutex_);
@@ -197,11 +264,25 @@ class Latch : public sched::WaitingRoom {
   [[nodiscard]] bool is_zero() const;
   /// Waits until the count is zero. **Blocks**: parks the task. **Errors**: as sched::wait_for().
   void wait();
+  /// Waits until the count is zero, at most for `delay`, a std::chrono::duration. **Blocks**,
+  /// **Errors**: as wait().
+  template <sched::Duration D>
+  [[nodiscard]] FutureStatus wait_for(D delay) {
+    return wait_until_ns(sched::due_ns(scheduler(), delay));
+  }
+  /// Waits until the count is zero, at most until `time`, a std::chrono::time_point or a time of
+  /// Team::now_ns(). See wait_for().
+  template <sched::Deadline D>
+  [[nodiscard]] FutureStatus wait_until(D time) {
+    return wait_until_ns(sched::due_ns(scheduler(), time));
+  }
 
   bool enlist(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
 
  private:
+  [[nodiscard]] FutureStatus wait_until_ns(std::uint64_t due_ns);
+
   const std::string name_;
   std::int64_t count_ SHOAL_GUARDED_BY(mutex_);
 };

@@ -222,14 +222,14 @@ class Transfer {
   template <sched::Duration D>
   [[nodiscard]] FutureStatus wait_for(D delay) const {
     if (pending_ == nullptr) return complete_status();
-    return status_after(pending_->wait_for_ns(sched::to_ns(delay)));
+    return status_after(pending_->wait_until(delay));
   }
   /// Waits until the transfer is complete, at most until `time`, a std::chrono::time_point or a
   /// time of Team::now_ns(). See wait_for().
   template <sched::Deadline D>
   [[nodiscard]] FutureStatus wait_until(D time) const {
     if (pending_ == nullptr) return complete_status();
-    return status_after(sched::wait_until(*pending_, time));
+    return status_after(pending_->wait_until(time));
   }
 
   /// Runs f() as a task once the transfer is complete; returns the future of its result. If the

@@ -16,6 +16,7 @@
 #include <map>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace shoal::runtime {
@@ -73,6 +74,12 @@ class RankWriter {
   }
   [[nodiscard]] std::string since(std::uint64_t then_ns) const {
     return show_time(history_.now_ns - std::min(then_ns, history_.now_ns));
+  }
+  // How long a wait with a deadline takes at most from now on; "" without one.
+  [[nodiscard]] std::string until(std::uint64_t due_ns) const {
+    if (due_ns == 0) return "";
+    return fmt::format(", at most {} longer",
+                       show_time(due_ns - std::min(due_ns, history_.now_ns)));
   }
   [[nodiscard]] bool main_is_lost() const { return scope_.main_in.empty(); }
 
@@ -141,28 +148,35 @@ class RankWriter {
         count(static_cast<std::uint64_t>(state.transfers), "large transfer"), state.most);
   }
 
-  // Tasks parked in the same call share a line.
+  struct ParkedGroup {
+    std::uint64_t count = 0;
+    std::uint64_t since_ns = 0;  // of the first
+    std::uint64_t due_ns = 0;    // of the last; 0: they have no deadlines
+  };
+  // Tasks parked in the same call share a line, those with a deadline one of their own.
   void write_parked() {
-    std::map<std::pair<std::string, std::string>, std::pair<std::uint64_t, std::uint64_t>> groups;
+    std::map<std::tuple<std::string, std::string, bool>, ParkedGroup> groups;
     for (const auto& worker : workers_) {
       for (const sched::ParkedTask& task : worker.parked) {
         if (task.is_main && !scope_.main_in.empty()) continue;  // stands in the title
         if (task.is_main) {
           main_parked_ = task.where;
           main_since_ns_ = task.since_ns;
+          main_due_ns_ = task.due_ns;
           continue;
         }
-        auto& [number, since_ns] = groups[{task.name, task.where}];
-        since_ns = number++ == 0 ? task.since_ns : std::min(since_ns, task.since_ns);
+        ParkedGroup& group = groups[{task.name, task.where, task.due_ns != 0}];
+        group.since_ns =
+            group.count++ == 0 ? task.since_ns : std::min(group.since_ns, task.since_ns);
+        group.due_ns = std::max(group.due_ns, task.due_ns);
       }
     }
     std::size_t written = 0;
     for (const auto& [key, group] : groups) {
       if (++written > kParkedMax) continue;
-      const auto& [name, where] = key;
-      const auto& [number, since_ns] = group;
-      add("parked: {}'{}' in {} for {}", number == 1 ? "" : fmt::format("{} times ", number), name,
-          where, since(since_ns));
+      add("parked: {}'{}' in {} for {}{}",
+          group.count == 1 ? "" : fmt::format("{} times ", group.count), std::get<0>(key),
+          std::get<1>(key), since(group.since_ns), until(group.due_ns));
     }
     if (written > kParkedMax) {
       add("parked: and tasks of {} more kinds", written - kParkedMax);
@@ -298,7 +312,7 @@ class RankWriter {
       part_.age = fmt::format(" for {}", since(scope_.main_since_ns));
     } else if (!main_parked_.empty()) {
       part_.title = fmt::format("main function: in {}", main_parked_);
-      part_.age = fmt::format(" for {}", since(main_since_ns_));
+      part_.age = fmt::format(" for {}{}", since(main_since_ns_), until(main_due_ns_));
     } else {
       part_.title = "main function: running";
     }
@@ -316,6 +330,7 @@ class RankWriter {
   const bool moves_ = history_.active;
   std::string main_parked_;  // elsewhere than the scope knows of
   std::uint64_t main_since_ns_ = 0;
+  std::uint64_t main_due_ns_ = 0;
   RankPart part_;
 };
 

@@ -3,7 +3,6 @@
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/sched/park.hpp>
-#include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/waiter.hpp>
 #include <shoal/future.hpp>
@@ -24,63 +23,6 @@
 #include <utility>
 
 namespace shoal::sched {
-
-/// Waits for something at most until a time. For one waiter. It is in two lists, of what it waits
-/// for and of the timers; whichever comes first takes it out of the other one before it wakes the
-/// waiter, so that a waiter that goes on is in neither.
-class TimedWait final : public Waitable, private Timer, private sync::Waiter {
- public:
-  TimedWait(Waitable& what, std::uint64_t due_ns)
-      : Waitable(what.scheduler()), what_(what), due_ns_(due_ns) {}
-
-  bool enlist(sync::Waiter& waiter) override;
-  bool withdraw(sync::Waiter& waiter) override;
-  [[nodiscard]] std::string describe() const override { return what_.describe(); }
-  [[nodiscard]] const Task* holder() const override { return what_.holder(); }
-  [[nodiscard]] bool ends_by_itself() const override { return true; }
-  [[nodiscard]] bool is_cancellable() const override { return what_.is_cancellable(); }
-  [[nodiscard]] bool is_over() const override { return what_.is_over(); }
-  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
-  /// Returns when one of both has come. **Errors**: as wait_for().
-  void wait() { wait_here(); }
-
- private:
-  void expire() override;
-  void wake() override;
-  /// Called by a side that has not found this in the list of the other one, which is about to wake
-  /// it as well: returns true for the later of both.
-  [[nodiscard]] bool is_second() { return one_has_come_.exchange(true, std::memory_order_acq_rel); }
-
-  Waitable& what_;
-  const std::uint64_t due_ns_;
-  sync::Waiter* waiter_ = nullptr;
-  std::atomic<bool> one_has_come_{false};
-  sync::Mutex enlisting_;  // held until it is in both lists
-};
-
-bool TimedWait::enlist(sync::Waiter& waiter) {
-  const sync::Lock lock(enlisting_);
-  waiter_ = &waiter;
-  if (!what_.enlist(*this)) return false;
-  scheduler().add_timer(*this, due_ns_);
-  return true;
-}
-
-// Once the timer is removed, time does not wake it, and likewise for the list.
-bool TimedWait::withdraw(sync::Waiter& /*waiter*/) {
-  if (!scheduler().remove_timer(*this)) return false;
-  return what_.withdraw(*this) || is_second();
-}
-
-void TimedWait::expire() {
-  { const sync::Lock lock(enlisting_); }
-  if (what_.withdraw(*this) || is_second()) waiter_->wake();
-}
-
-void TimedWait::wake() {
-  { const sync::Lock lock(enlisting_); }
-  if (scheduler().remove_timer(*this) || is_second()) waiter_->wake();
-}
 
 Completion::~Completion() = default;
 
@@ -113,21 +55,12 @@ void Completion::await() {
   if (!polls || !poll_until(scheduler(), [this] { return is_ready(); })) wait_here();
 }
 
-FutureStatus Completion::wait_for_ns(std::uint64_t delay_ns) {
-  return wait_until_ns(Timers::due_ns(scheduler().env().now_ns(), delay_ns));
-}
-
 FutureStatus Completion::wait_until_ns(std::uint64_t due_ns) {
   if (in_handler()) [[unlikely]]
     refuse_in_handler(describe());
-  if (!is_ready()) {
-    if (due_ns <= scheduler().env().now_ns()) {
-      check_may_wait();
-      static_cast<void>(poll_missed());
-    } else {
-      TimedWait(*this, due_ns).wait();
-    }
-  }
+  if (is_ready()) return FutureStatus::ready;
+  check_may_wait();
+  if (!has_come(due_ns)) static_cast<void>(wait_here_until(due_ns));
   return is_ready() ? FutureStatus::ready : FutureStatus::timeout;
 }
 

@@ -34,10 +34,27 @@ bool Mutex::is_mine() const {
 }
 
 void Mutex::lock() {
-  check_may_wait();
-  if (take()) return;
-  SHOAL_CHECK(!is_mine(), "lock() of mutex '{}': the caller holds it already", name_);
+  if (take_or_refuse()) return;
   wait_here();
+  own();
+}
+
+bool Mutex::lock_until_ns(std::uint64_t due_ns) {
+  if (take_or_refuse()) return true;
+  if (has_come(due_ns) || !wait_here_until(due_ns)) return false;
+  own();
+  return true;
+}
+
+bool Mutex::take_or_refuse() {
+  check_may_wait();
+  if (take()) return true;
+  SHOAL_CHECK(!is_mine(), "lock() of mutex '{}': the caller holds it already", name_);
+  return false;
+}
+
+// The mutex was handed over to the caller.
+void Mutex::own() {
   const sync::Lock lock(mutex_);
   owner_ = caller();
 }
@@ -123,6 +140,7 @@ class ConditionVariable::Ticket final : public sched::Waitable {
     return fmt::format("wait() of condition '{}'", condition_.name_);
   }
   void wait() { wait_here(); }
+  [[nodiscard]] bool wait_until(std::uint64_t due_ns) { return wait_here_until(due_ns); }
 
  private:
   ConditionVariable& condition_;
@@ -131,12 +149,24 @@ class ConditionVariable::Ticket final : public sched::Waitable {
 };
 
 void ConditionVariable::wait(std::unique_lock<Mutex>& lock) {
+  wait_unlocked(lock, [](Ticket& ticket) { ticket.wait(); });
+}
+
+// It waits even if the time has come: it may have been notified since it has its ticket.
+FutureStatus ConditionVariable::wait_until_ns(std::unique_lock<Mutex>& lock, std::uint64_t due_ns) {
+  bool is_notified = false;
+  wait_unlocked(lock, [&](Ticket& ticket) { is_notified = ticket.wait_until(due_ns); });
+  return is_notified ? FutureStatus::ready : FutureStatus::timeout;
+}
+
+template <class Wait>
+void ConditionVariable::wait_unlocked(std::unique_lock<Mutex>& lock, Wait wait) {
   SHOAL_CHECK(lock.owns_lock() && lock.mutex()->is_mine(),
               "wait() of condition '{}': the caller does not hold the lock it gave", name_);
   try {
     Ticket ticket(*this);
     lock.unlock();
-    ticket.wait();
+    wait(ticket);
   } catch (const CancelledError&) {
     throw;  // no task may wait any more, not even for a lock
   } catch (...) {
@@ -180,6 +210,11 @@ Semaphore::Semaphore(const sched::OnRank& team, std::int64_t permits, std::strin
 void Semaphore::acquire() {
   check_may_wait();
   if (!take()) wait_here();
+}
+
+bool Semaphore::acquire_until_ns(std::uint64_t due_ns) {
+  check_may_wait();
+  return take() || (!has_come(due_ns) && wait_here_until(due_ns));
 }
 
 bool Semaphore::take() {
@@ -335,6 +370,12 @@ bool Latch::is_zero() const {
 void Latch::wait() {
   check_may_wait();
   if (!is_zero()) wait_here();
+}
+
+FutureStatus Latch::wait_until_ns(std::uint64_t due_ns) {
+  check_may_wait();
+  const bool is_over = is_zero() || (!has_come(due_ns) && wait_here_until(due_ns));
+  return is_over ? FutureStatus::ready : FutureStatus::timeout;
 }
 
 bool Latch::enlist(sync::Waiter& waiter) {

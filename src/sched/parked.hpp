@@ -36,6 +36,7 @@ struct Parked {
   const Nesting* outer = nullptr;     // those that wait for `task` below it on its stack
   sync::StrandHere strand;            // on which it asks whether it need wait
   std::uint64_t since_ns = 0;
+  std::uint64_t due_ns = 0;      // deadline of the wait; 0: none
   bool ends_by_itself = false;   // of `waitable`, which may be gone while this is being woken
   bool polls = false;            // that, or yield(): to go on is no progress of the program
   bool is_cancellable = true;    // likewise
@@ -49,6 +50,7 @@ struct Parked {
   void stand_in(Waitable& one) {
     waitable = &one;
     ends_by_itself = polls = one.ends_by_itself();
+    due_ns = one.due_ns();
     is_cancellable = one.is_cancellable();
   }
   [[nodiscard]] std::string where() const;

@@ -172,7 +172,7 @@ bool park(Worker& worker, Waitable& what) {
                           &what);
   ParkedList& list = list_of(worker);
   if (trace::is_watched<trace::Category::task>()) [[unlikely]]
-    note_parked(worker, task, what.describe(), what.join());
+    note_parked(worker, task, what.trace_text(), what.join());
   leave(worker, next, task->bound, &enlist, &waiter);
   sync::observe(&waiter);
   list.remove(waiter);
@@ -214,7 +214,7 @@ bool run_nested(Worker& worker, Waitable& what) {
   outer.scope->counts.task_finished(worker.id());
   if (worker.is_stepping()) worker.leave_step(env::StepResult::worked);
   WorkerActivity::count(worker.activity.begun);
-  if (trace::on<trace::Category::task>()) traced::parked(&outer, what.describe(), what.join());
+  if (trace::on<trace::Category::task>()) traced::parked(&outer, what.trace_text(), what.join());
   const FloatControl of_outer = FloatControl::here();
   Worker& now_on = run_to_end(worker, task, &outer);
   of_outer.apply();

@@ -1,10 +1,16 @@
 #include <shoal/detail/sched/timers.hpp>
 
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sync/waiter.hpp>
 #include <shoal/sleep.hpp>
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstdint>
 #include <set>
+#include <string>
 
 namespace shoal::sched {
 
@@ -78,7 +84,81 @@ class Sleep final : public Waitable, private Timer {
   sync::Waiter* waiter_ = nullptr;
 };
 
+/// Waits for something at most until a time. For one waiter. It is in two lists, of what it waits
+/// for and of the timers. The one that comes first takes it out of the other list before it wakes
+/// the waiter, so that a waiter that goes on is in neither.
+class TimedWait final : public Waitable, private Timer, private sync::Waiter {
+ public:
+  TimedWait(Waitable& what, std::uint64_t due_ns)
+      : Waitable(what.scheduler()), what_(what), due_ns_(due_ns) {}
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override { return what_.describe(); }
+  [[nodiscard]] std::string trace_text() const override { return what_.trace_text(); }
+  [[nodiscard]] const Task* holder() const override { return what_.holder(); }
+  [[nodiscard]] bool ends_by_itself() const override { return true; }
+  [[nodiscard]] std::uint64_t due_ns() const override { return due_ns_; }
+  [[nodiscard]] bool is_cancellable() const override { return what_.is_cancellable(); }
+  [[nodiscard]] bool is_over() const override { return what_.is_over(); }
+  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
+  /// Returns whether the thing has come, before its time or at it. **Errors**: as wait_for().
+  [[nodiscard]] bool wait() {
+    wait_here();
+    return has_ended_;
+  }
+
+ private:
+  void expire() override;
+  void wake() override;
+  /// Called by a side that has not found this in the list of the other one, which is about to wake
+  /// it as well: returns true for the later of both.
+  [[nodiscard]] bool is_second() { return one_has_come_.exchange(true, std::memory_order_acq_rel); }
+
+  Waitable& what_;
+  const std::uint64_t due_ns_;
+  sync::Waiter* waiter_ = nullptr;
+  bool has_ended_ = false;  // written before the waiter is woken, or before is_second()
+  std::atomic<bool> one_has_come_{false};
+  sync::Mutex enlisting_;  // held until it is in both lists
+};
+
+bool TimedWait::enlist(sync::Waiter& waiter) {
+  const sync::Lock lock(enlisting_);
+  waiter_ = &waiter;
+  if (!what_.enlist(*this)) {
+    has_ended_ = true;
+    return false;
+  }
+  scheduler().add_timer(*this, due_ns_);
+  return true;
+}
+
+// First out of the list of the thing: a waiter that is not there any more was given it, a lock,
+// say, and is not cancelled. Once it is out of there only time wakes it.
+bool TimedWait::withdraw(sync::Waiter& /*waiter*/) {
+  if (!what_.withdraw(*this)) return false;
+  return scheduler().remove_timer(*this) || is_second();
+}
+
+void TimedWait::expire() {
+  { const sync::Lock lock(enlisting_); }
+  if (what_.withdraw(*this) || is_second()) waiter_->wake();
+}
+
+void TimedWait::wake() {
+  { const sync::Lock lock(enlisting_); }
+  has_ended_ = true;
+  if (scheduler().remove_timer(*this) || is_second()) waiter_->wake();
+}
+
 }  // namespace
+
+bool Waitable::wait_here_until(std::uint64_t due_ns) { return TimedWait(*this, due_ns).wait(); }
+
+bool Waitable::has_come(std::uint64_t due_ns) const {
+  return scheduler_.env().now_ns() >= due_ns && !poll_missed();
+}
 
 void sleep_ns(std::uint64_t duration_ns) {
   Sleep(current_scheduler("sleep_for()", "other threads have the function of the standard library"),

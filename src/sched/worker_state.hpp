@@ -15,8 +15,9 @@ struct ParkedTask {
   std::string name;
   std::string where;  // what it called: "send() to rank 3"
   std::uint64_t since_ns = 0;
-  bool is_main = false;  // the main function
-  bool polls = false;    // it goes on by itself, from yield() or sleep_for()
+  bool is_main = false;      // the main function
+  bool polls = false;        // it goes on by itself, from yield() or sleep_for()
+  std::uint64_t due_ns = 0;  // deadline of its wait; 0: none
 };
 
 /// Counts of ready tasks, by queue.

@@ -18,7 +18,8 @@ enum class Variant {
   enlists_without_its_lock,
   expiry_wakes_in_any_case,
   end_leaves_the_timer,
-  cancellation_forgets_who_came_before
+  cancellation_forgets_who_came_before,
+  cancellation_stops_the_timer_first
 };
 
 struct Program {
@@ -66,6 +67,8 @@ class WaitModel {
   }
   [[nodiscard]] std::string broken() const {
     if (touched_late_) return "somebody touches a wait that has ended";
+    if (waiter_ == 5 && is_given_ && is_cancelled_) return "a lock goes to one that is cancelled";
+    if (waiter_ == 5 && is_given_ != has_ended_) return "it does not know whether it has the lock";
     return woken_ > 1 ? "it is woken twice" : "";
   }
   [[nodiscard]] std::string broken_at_end() const {
@@ -100,6 +103,7 @@ class WaitModel {
         break;
       case 1:
         if (is_over_) {
+          is_given_ = has_ended_ = true;
           waiter_ = 5;  // no need to wait
           return;
         }
@@ -120,10 +124,12 @@ class WaitModel {
     switch (ender_) {
       case 0:
         is_over_ = true;
-        ender_ = take(in_list_) ? 1 : kDone;
+        is_given_ = take(in_list_);
+        ender_ = is_given_ ? 1 : kDone;
         return;
       case 1:
         touch();
+        has_ended_ = true;
         ender_ = 2;
         return;
       case 2:
@@ -164,12 +170,13 @@ class WaitModel {
   }
   // A waiter that has gone on has left the list of parked tasks, whose lock is held here.
   void cancel() {
+    const bool timer_first = program_->variant == Variant::cancellation_stops_the_timer_first;
     switch (canceller_) {
       case 0:
-        canceller_ = waiter_ == 4 && take(in_timers_) ? 1 : kDone;
+        canceller_ = waiter_ == 4 && take(timer_first ? in_timers_ : in_list_) ? 1 : kDone;
         return;
       case 1:
-        canceller_ = take(in_list_) ? 3 : 2;
+        canceller_ = take(timer_first ? in_list_ : in_timers_) ? 3 : 2;
         return;
       case 2:
         if (program_->variant == Variant::cancellation_forgets_who_came_before) {
@@ -179,6 +186,7 @@ class WaitModel {
         }
         return;
       default:
+        is_cancelled_ = true;
         wake(canceller_);
     }
   }
@@ -195,6 +203,9 @@ class WaitModel {
   bool in_parked_list_ = false;
   bool one_has_come_ = false;
   bool touched_late_ = false;
+  bool is_given_ = false;   // it was taken out of the list of the lock, which it has now
+  bool has_ended_ = false;  // and this says so
+  bool is_cancelled_ = false;
 };
 
 std::string broken(const Program& program) { return explore(WaitModel(program)).broken; }
@@ -214,7 +225,8 @@ TEST(TimedWaitModel, BrokenVariants_AreRejected) {
   EXPECT_NE(broken({true, false, false, enlists_without_its_lock}), "");
   EXPECT_NE(broken({true, true, false, expiry_wakes_in_any_case}), "");
   EXPECT_NE(broken({true, true, false, end_leaves_the_timer}), "");
-  EXPECT_NE(broken({true, false, true, cancellation_forgets_who_came_before}), "");
+  EXPECT_NE(broken({false, true, true, cancellation_forgets_who_came_before}), "");
+  EXPECT_NE(broken({true, false, true, cancellation_stops_the_timer_first}), "");
 }
 
 }  // namespace sched_timed_wait_test

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <ostream>
 #include <regex>
 #include <stdexcept>
@@ -226,6 +227,39 @@ TEST(Stall, InvocationsOfObjects_AreNamed) {
   EXPECT_THAT(said, HasSubstr("Slow::visit of object 1, invoked by rank 0' for "));
   EXPECT_THAT(said, HasSubstr("Slow::ask of object 1, invoked by rank 0' waits in get() of"));
   EXPECT_THAT(said, ContainsRegex("an earlier one: 1; one of them .*Slow::nothing of object 1 "));
+}
+
+TEST(Stall, WaitsWithADeadline_AreNamedWithTheTimeThatIsLeft) {
+  std::atomic<shoal::Semaphore*> to_release{nullptr};
+  const std::string said = report_of(
+      {1, 1},
+      [&](World& world) {
+        shoal::Mutex mutex("busy");
+        shoal::Semaphore permits(0, "permits");
+        std::unique_lock lock(mutex);
+        int waiting = 0;
+        for (int i = 0; i < 2; ++i) {
+          world.spawn(
+              [&] {
+                ++waiting;
+                EXPECT_TRUE(mutex.try_lock_for(std::chrono::hours(10)));
+                mutex.unlock();
+              },
+              {.name = "waiter"});
+        }
+        while (waiting < 2) shoal::yield();
+        to_release = &permits;
+        raise(SIGUSR1);
+        EXPECT_TRUE(permits.try_acquire_for(std::chrono::hours(2)));
+        lock.unlock();
+        world.wait();
+      },
+      {"shoal: report"}, [&] { to_release.load()->release(); });
+  EXPECT_THAT(said, ContainsRegex("main function: in acquire[(][)] of semaphore 'permits' for .*, "
+                                  "at most 7[0-9]*[.][0-9] s longer"));
+  EXPECT_THAT(said,
+              ContainsRegex("parked: 2 times 'waiter' in lock[(][)] of mutex 'busy', which .* "
+                            "holds for .*, at most 3[0-9]*[.][0-9] s longer"));
 }
 
 TEST(Stall, SwitchedOff_LeavesTheSignalAlone) {

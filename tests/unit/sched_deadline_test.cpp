@@ -2,16 +2,16 @@
 // over many orders, and on threads.
 
 #include <shoal/future.hpp>
+#include <shoal/futures.hpp>
 #include <shoal/global_memory.hpp>
 #include <shoal/large_message.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/sleep.hpp>
 #include <shoal/when.hpp>
 
-#include "runtime/simulated_world.hpp"
 #include "support/run_world.hpp"
-#include "support/sim_config.hpp"
 #include "support/turn_world.hpp"
+#include "support/virtual_time.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,29 +41,12 @@ using shoal::SharedFuture;
 using shoal::Transfer;
 using shoal::World;
 using shoal::testing::error_of;
+using shoal::testing::in_virtual_time;
+using shoal::testing::kFewSteps_ns;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// One rank in a simulated world whose steps take a nanosecond.
-template <class F>
-void in_virtual_time(F program, int ranks = 1) {
-  for (const int workers : {1, 2}) {
-    shoal::runtime::Config config = shoal::testing::sim_config(ranks, workers, 1);
-    config.sim_step_ns = 1;
-    shoal::runtime::SimulatedWorld world(config);
-    world.run([&](World& rank) {
-      program(rank);
-      return 0;
-    });
-    for (const auto& rank : world.ranks()) {
-      EXPECT_EQ(rank->error(), nullptr) << shoal::describe(rank->error());
-    }
-  }
-}
-
-constexpr std::uint64_t kSteps_ns = 100;  // what a few steps take
 
 TEST(Deadline, ThatPasses_EndsTheWaitAtItsTime_AndTheValueIsNotLost) {
   in_virtual_time([](World& world) {
@@ -76,17 +59,17 @@ TEST(Deadline, ThatPasses_EndsTheWaitAtItsTime_AndTheValueIsNotLost) {
     const std::uint64_t begin = world.now_ns();
     EXPECT_EQ(future.wait_for(1s), FutureStatus::timeout);
     EXPECT_GE(world.now_ns() - begin, 1'000'000'000U);
-    EXPECT_LE(world.now_ns() - begin, 1'000'000'000U + kSteps_ns);
+    EXPECT_LE(world.now_ns() - begin, 1'000'000'000U + kFewSteps_ns);
     EXPECT_EQ(future.wait_until(begin + 2'000'000'000), FutureStatus::timeout);
     EXPECT_GE(world.now_ns() - begin, 2'000'000'000U);
-    EXPECT_LE(world.now_ns() - begin, 2'000'000'000U + kSteps_ns);
+    EXPECT_LE(world.now_ns() - begin, 2'000'000'000U + kFewSteps_ns);
     EXPECT_EQ(future.wait_for(100s), FutureStatus::ready);
     EXPECT_GE(world.now_ns() - begin, 3'000'000'000U);
-    EXPECT_LE(world.now_ns() - begin, 3'000'000'000U + kSteps_ns);
+    EXPECT_LE(world.now_ns() - begin, 3'000'000'000U + kFewSteps_ns);
     EXPECT_EQ(future.get(), 7);
     world.wait();
     // The timers of waits that have ended keep nothing waiting.
-    EXPECT_LE(world.now_ns() - begin, 3'000'000'000U + 2 * kSteps_ns);
+    EXPECT_LE(world.now_ns() - begin, 3'000'000'000U + 2 * kFewSteps_ns);
   });
 }
 
@@ -103,7 +86,7 @@ TEST(Deadline, ThatHasPassedAlready_OnlyLooks) {
     EXPECT_EQ(future.wait_for(0s), FutureStatus::ready);
     EXPECT_EQ(future.wait_for(-1h), FutureStatus::ready);
     future.get();
-    EXPECT_LE(world.now_ns() - begin, kSteps_ns);
+    EXPECT_LE(world.now_ns() - begin, kFewSteps_ns);
   });
 }
 
@@ -182,6 +165,46 @@ TEST(EachKind, OfAContinuation_HasADeadline) {
     Future<int> future = world.async(answer_late).then([](int x) { return x + 1; });
     wait(future);
     EXPECT_EQ(future.get(), 43);
+  });
+}
+
+TEST(EachKind, OfTheFuturesOfAllRanks_HasADeadline) {
+  wait_in_all_ways([](World& world, auto wait) {
+    std::vector<Future<int>> each;
+    each.push_back(world.async([] { return 41; }));
+    each.push_back(world.async(answer_late));
+    shoal::Futures<int> futures(std::move(each));
+    EXPECT_EQ(futures.wait_for(0, 1ms), FutureStatus::ready);
+    EXPECT_EQ(futures.wait_until(1, world.now_ns()), FutureStatus::timeout);
+    wait(futures);
+    EXPECT_THAT(futures.get(), ElementsAre(41, 42));
+    EXPECT_THROW(std::ignore = futures.wait_for(1ms), shoal::CheckError);
+    EXPECT_EQ(shoal::Futures<int>().wait_for(1h), FutureStatus::ready);
+  });
+}
+
+TEST(EachKind, OfTheFuturesOfAllRanks_ThatComeTogether_HasADeadline) {
+  wait_in_all_ways([](World& world, auto wait) {
+    shoal::Futures<int> futures(world.async([] { return std::vector<int>{1, answer_late()}; }), 2);
+    EXPECT_EQ(futures.wait_for(1, 1ms), FutureStatus::timeout);
+    wait(futures);
+    EXPECT_THAT(futures.get(), ElementsAre(1, 42));
+  });
+}
+
+// Each of several futures has the time that is left, not all of it.
+TEST(EachKind, OfTheFuturesOfAllRanks_HasOneDeadlineForAll) {
+  in_virtual_time([](World& world) {
+    std::vector<Future<void>> each;
+    for (const auto delay : {700ms, 1400ms, 2100ms}) {
+      each.push_back(world.async([delay] { shoal::sleep_for(delay); }));
+    }
+    shoal::Futures<void> futures(std::move(each));
+    const std::uint64_t begin = world.now_ns();
+    EXPECT_EQ(futures.wait_for(1s), FutureStatus::timeout);
+    EXPECT_LE(world.now_ns() - begin, 1'000'000'000U + kFewSteps_ns);
+    EXPECT_EQ(futures.wait_for(2s), FutureStatus::ready);
+    futures.get();
   });
 }
 

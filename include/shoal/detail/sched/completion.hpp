@@ -4,13 +4,11 @@
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/base/view.hpp>
 #include <shoal/detail/sched/park.hpp>
-#include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/sync/block_pool.hpp>
 #include <shoal/detail/sync/ref.hpp>
 #include <shoal/future_status.hpp>
 
 #include <atomic>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -85,8 +83,11 @@ class Completion : public WaitingRoom, public sync::Pooled {
   /// Waits for the end, at most until `due_ns` by the clock of the rank. A caller that gives up
   /// leaves nothing behind. **Errors**: as wait().
   [[nodiscard]] FutureStatus wait_until_ns(std::uint64_t due_ns);
-  /// Waits for the end, at most for `delay_ns`. **Errors**: as wait().
-  [[nodiscard]] FutureStatus wait_for_ns(std::uint64_t delay_ns);
+  /// Waits for the end, at most for a Duration or until a Deadline. **Errors**: as wait().
+  template <class D>
+  [[nodiscard]] FutureStatus wait_until(D limit) {
+    return wait_until_ns(sched::due_ns(scheduler(), limit));
+  }
   void rethrow_error() {
     if (error_ != nullptr) throw_error();
   }
@@ -170,17 +171,6 @@ class Completion : public WaitingRoom, public sync::Pooled {
   std::atomic<std::uint64_t> task_{0};
   std::exception_ptr error_;  // written before kReady
 };
-
-/// Waits for the end, at most until a time of Team::now_ns(), or of another clock, which then tells
-/// how much time is left.
-template <Deadline D>
-FutureStatus wait_until(Completion& what, D time) {
-  if constexpr (std::integral<D>) {
-    return what.wait_until_ns(static_cast<std::uint64_t>(time));
-  } else {
-    return what.wait_for_ns(to_ns(time - D::clock::now()));
-  }
-}
 
 /// Whether a result of type T refers to objects that may end with the function that returns it.
 template <class T>

@@ -3,10 +3,12 @@
 
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/sched/scheduler.hpp>
+#include <shoal/detail/sched/timers.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/waiter.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,11 +30,16 @@ class Waitable {
   virtual bool withdraw(sync::Waiter& waiter) = 0;
   /// Text for reports: "get() of a future". Any thread, while a task waits.
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// Text for traces, which keep each different text: describe() without running numbers.
+  [[nodiscard]] virtual std::string trace_text() const { return describe(); }
   /// Returns the task that holds the lock, if this is one.
   [[nodiscard]] virtual const Task* holder() const { return nullptr; }
   /// Returns whether time will wake the waiters, which then count as running. Called once, when a
   /// task begins to wait.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
+  /// Time of the rank's clock at which the wait ends at the latest; 0: it has no deadline. Called
+  /// once, when a task begins to wait.
+  [[nodiscard]] virtual std::uint64_t due_ns() const { return 0; }
   /// Returns false if waiters are not cancelled when the world fails, because their event comes
   /// even then. Called once, when a task begins to wait.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
@@ -59,6 +66,12 @@ class Waitable {
   ~Waitable() = default;
   /// Waits for this, see wait_for().
   void wait_here();
+  /// Waits for this, at most until `due_ns` by the clock of the rank. Returns false if that time
+  /// came first: the waiter is not in the list any more, and nothing was given to it. The caller
+  /// counts as running. **Errors**: as wait_for().
+  [[nodiscard]] bool wait_here_until(std::uint64_t due_ns);
+  /// Returns whether this time has come, for a caller that has just looked, and counts as a poll.
+  [[nodiscard]] bool has_come(std::uint64_t due_ns) const;
 
  private:
   Scheduler& scheduler_;
@@ -121,6 +134,22 @@ class HeldThread {
   TaskScope& scope_;
   const char* const name_;
 };
+
+/// Returns the time of the rank's clock at which a wait of `delay` that begins now is over.
+template <Duration D>
+std::uint64_t due_ns(const Scheduler& scheduler, D delay) {
+  return Timers::due_ns(scheduler.env().now_ns(), to_ns(delay));
+}
+/// Returns the time of the rank's clock for a time of Team::now_ns(), or for one of another clock,
+/// which tells how much time is left.
+template <Deadline D>
+std::uint64_t due_ns(const Scheduler& scheduler, D time) {
+  if constexpr (std::integral<D>) {
+    return static_cast<std::uint64_t>(time);
+  } else {
+    return due_ns(scheduler, time - D::clock::now());
+  }
+}
 
 /// Called in the main function: if the world has failed, waits until everything has ended, because
 /// tasks may use objects on the stack that will unwind, and throws the failure. Otherwise it does
