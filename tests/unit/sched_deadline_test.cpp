@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -366,6 +367,23 @@ TEST(EachKind, OfATransferThatIsRefused_GetsTheError) {
         world.wait();
       },
       2);
+}
+
+// --- continuations that may be given up
+
+TEST(EachKind, OfAContinuationThatAsksAStopToken_IsGivenUp) {
+  in_virtual_time([](World& world) {
+    std::stop_source source;
+    const auto half = [stop = source.get_token()](int x) -> std::optional<int> {
+      return stop.stop_requested() ? std::nullopt : std::optional<int>(x / 2);
+    };
+    Future<std::optional<int>> first = world.async(answer_late).then(half);
+    EXPECT_EQ(first.get(), 21);
+    Future<std::optional<int>> second = world.async(answer_late).then(half);
+    EXPECT_EQ(second.wait_for(10ms), FutureStatus::timeout);
+    source.request_stop();
+    EXPECT_EQ(second.get(), std::nullopt);
+  });
 }
 
 // --- what is refused, and failures
