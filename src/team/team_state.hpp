@@ -51,15 +51,4 @@ struct ScopeState {
   std::vector<TeamState> teams;      // nested ones, outer ones first
 };
 
-/// Operation in which a member waits. Its text is made for reports only.
-struct WaitedOperation {
-  const char* name = "";     // of a collective operation; "": wait()
-  std::uint64_t number = 0;  // of the operation in its team; 0: it has none
-  int root = -1;             // of an operation that has one
-
-  [[nodiscard]] bool is_wait() const { return *name == '\0'; }
-  /// "barrier() (collective number 3)", "reduce() with root 1 (collective number 4)".
-  [[nodiscard]] std::string text() const;
-};
-
 }  // namespace shoal::term

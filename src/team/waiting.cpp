@@ -40,12 +40,15 @@ class Meeting final : public sched::Waitable {
     const sync::Lock lock(scope_.mutex);
     return scope_.member.withdraw(waiter);
   }
-  [[nodiscard]] std::string describe() const override {
-    const char* const wait = final_ ? "the end" : "wait()";
-    return fmt::format("{} of {}", what_.is_wait() ? wait : what_.text(), scope_.describe());
-  }
+  [[nodiscard]] std::string describe() const override { return text(what_.text()); }
+  [[nodiscard]] std::string trace_text() const override { return text(what_.name); }
 
  private:
+  [[nodiscard]] std::string text(const std::string& operation) const {
+    const char* const wait = final_ ? "the end" : "wait()";
+    return fmt::format("{} of {}", what_.is_wait() ? wait : operation, scope_.describe());
+  }
+
   CoreState& scope_;
   const WaitedOperation what_;
   const bool final_;

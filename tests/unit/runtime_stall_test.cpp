@@ -262,6 +262,26 @@ TEST(Stall, WaitsWithADeadline_AreNamedWithTheTimeThatIsLeft) {
                             "holds for .*, at most 3[0-9]*[.][0-9] s longer"));
 }
 
+TEST(Stall, FutureOfACollectiveOperation_IsNamedWithTheOperation) {
+  Gate gate;
+  const std::string said = report_of(
+      {2, 1},
+      [&](World& world) {
+        world.barrier();
+        if (world.rank() == 1) gate.pass();
+        shoal::Future<int> sum = world.allreduce_async(1, std::plus<>());
+        if (world.rank() == 0) {
+          gate.await_visitor();
+          raise(SIGUSR1);
+        }
+        EXPECT_EQ(sum.get(), 2);
+        world.wait();
+      },
+      {"shoal: report"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("rank 0: main function: in get[(][)] of allreduce[(][)] "
+                                  "[(]collective number 2[)] for "));
+}
+
 TEST(Stall, SwitchedOff_LeavesTheSignalAlone) {
   StderrTap tap;
   const auto program = [](World& world) {

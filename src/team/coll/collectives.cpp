@@ -2,8 +2,11 @@
 
 #include <shoal/detail/base/check.hpp>
 
+#include <fmt/format.h>
+
 #include "team/coll/algorithms.hpp"
 #include "team/coll/exchange.hpp"
+#include "team/coll/operation.hpp"
 #include "team/messenger.hpp"
 
 #include <algorithm>
@@ -212,6 +215,12 @@ const std::vector<Block>& Collectives::wait(const SharedOperation& operation) {
 void Collectives::then(const SharedOperation& operation, const sync::Ref<Result>& result) {
   exchange_->then(operation, result);
 }
+
+term::WaitedOperation Collectives::waited(const SharedOperation& operation) {
+  return operation->standing();
+}
+
+std::string Result::describe_wait() const { return fmt::format("get() of {}", operation_.text()); }
 
 void Result::complete(const std::vector<Block>& results) {
   std::exception_ptr error;

@@ -36,7 +36,17 @@ namespace term {
 struct CoreState;
 struct HoldMaker;
 struct ScopeState;
-struct WaitedOperation;
+
+/// Operation in which a member waits. Its text is made for reports only.
+struct WaitedOperation {
+  const char* name = "";     // of a collective operation; "": wait()
+  std::uint64_t number = 0;  // of the operation in its team; 0: it has none
+  int root = -1;             // of an operation that has one
+
+  [[nodiscard]] bool is_wait() const { return *name == '\0'; }
+  /// "barrier() (collective number 3)", "reduce() with root 1 (collective number 4)".
+  [[nodiscard]] std::string text() const;
+};
 
 /// Receiver of the failure of a nested team.
 enum class FailureTo : std::uint8_t {

@@ -94,13 +94,17 @@ class Result {
   friend void remove_reference(Result* result) { remove_reference(&result->completion_); }
 
  protected:
-  explicit Result(sched::Completion& completion) : completion_(completion) {}
+  Result(sched::Completion& completion, const term::WaitedOperation& operation)
+      : completion_(completion), operation_(operation) {}
   ~Result() = default;
+  /// Text for reports: "get() of allreduce() (collective number 2)".
+  [[nodiscard]] std::string describe_wait() const;
   /// Stores the value, or throws.
   virtual void store(const std::vector<Block>& results) = 0;
 
  private:
   sched::Completion& completion_;
+  const term::WaitedOperation operation_;
 };
 
 /// One per rank of a team; made on all its ranks before any other instance handler of the team. All
@@ -166,6 +170,8 @@ class Collectives {
 
   /// Parks the caller until the operation has ended. **Errors**: as Team::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
+  /// Returns the operation as reports name it.
+  [[nodiscard]] static term::WaitedOperation waited(const SharedOperation& operation);
   /// Completes `result` when the operation has ended, or at once.
   void then(const SharedOperation& operation, const sync::Ref<Result>& result);
 

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -123,10 +124,13 @@ inline auto into(std::span<std::byte> place) {
 template <class R, class Convert>
 class ResultOf final : public sched::CompletionOf<R>, public Result {
  public:
-  ResultOf(sched::Scheduler& scheduler, Convert convert)
-      : sched::CompletionOf<R>(scheduler, sched::StaticName{"a collective operation"}),
-        Result(static_cast<sched::Completion&>(*this)),
+  ResultOf(sched::Scheduler& scheduler, const term::WaitedOperation& operation, Convert convert)
+      : sched::CompletionOf<R>(scheduler, sched::StaticName{operation.name}),
+        Result(static_cast<sched::Completion&>(*this), operation),
         convert_(std::move(convert)) {}
+
+  [[nodiscard]] std::string describe() const override { return describe_wait(); }
+  [[nodiscard]] std::string trace_text() const override { return sched::Completion::describe(); }
 
   friend void add_reference(ResultOf* result) {
     add_reference(static_cast<sched::Completion*>(result));
@@ -159,7 +163,8 @@ class Started {
   R wait() { return convert_(in_.wait(operation_)); }
   /// Ready when the operation has ended on this rank.
   Future<R> future() {
-    const sync::Ref result(new ResultOf<R, Convert>(in_.scheduler(), std::move(convert_)));
+    const sync::Ref result(new ResultOf<R, Convert>(
+        in_.scheduler(), Collectives::waited(operation_), std::move(convert_)));
     Future<R> future = result->make_future();
     in_.then(operation_, result);
     return future;
