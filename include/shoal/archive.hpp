@@ -1,84 +1,46 @@
 #pragma once
-// Message arguments to bytes and back.
+// How the types of a program travel: serialize(), and the archives that it is called with.
 
-#include <shoal/detail/team/archive_std.hpp>
+#include <shoal/detail/team/archive_arguments.hpp>
+
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <vector>
 
 namespace shoal {
 
-namespace wire {
-
-/// Codec of views: a view is encoded in the format of the container of its elements.
-template <class T>
-struct ViewCodec;
-
-template <class T, std::size_t Extent>
-struct ViewCodec<std::span<T, Extent>> {
-  static_assert(
-      is_raw_v<T>,
-      "shoal: the elements of a std::span in a message must be trivially copyable: send a "
-      "std::vector instead");
-
-  template <class Archive>
-  static constexpr void save(Archive& ar, std::span<T, Extent> value) {
-    ar.count(value.size());
-    ar.block(std::span<T>(value));
-  }
-
-  static std::span<T, Extent> load(ReadArchive& ar) {
-    static_assert(std::is_const_v<T>,
-                  "shoal: a received std::span views the message, which must not change: take a "
-                  "std::span<const T> or a std::vector<T>");
-    const std::size_t offset = ar.position();
-    const std::size_t count = ar.count(sizeof(T));
-    if (Extent != std::dynamic_extent && count != Extent) {
-      throw_bad_value(offset, "size of a std::span of fixed extent", count);
-    }
-    const auto view = ar.view<std::remove_const_t<T>>(count);
-    return std::span<T, Extent>(const_cast<std::remove_const_t<T>*>(view.data()), view.size());
-  }
+/// Argument of the serialize() of a type of the program. Trivially copyable types and those of the
+/// standard library travel without one: in messages, calls, events, values of flows and graphs,
+/// objects and collective operations. Other types have one, in a spelling of cereal or
+/// Boost.Serialization:
+///
+///     template <class A> void serialize(A& archive);                     // a member
+///     template <class A> void serialize(A& archive, unsigned version);   // a member; version 0
+///     template <class A> void serialize(A& archive, T& value);           // beside the type T
+///     template <class A> void serialize(A& archive, T& value, unsigned version);
+///
+/// One function saves and loads: it names the same members in the same order, as `archive(a, b)` or
+/// `archive & a & b`. A value is loaded into one that the default constructor has made. A class
+/// that says `friend class shoal::Access;` may keep both private.
+///
+/// - `A::is_loading` and `A::is_saving` are constants that tell which it does.
+/// - `archive.block(std::span(elements))` saves or fills trivially copyable elements, without their
+///   number, for a type that owns a buffer. They are copied. A std::vector or std::string among the
+///   members needs no such call, and takes over the memory of many elements.
+/// - `archive.remaining()`, when it loads, is the number of bytes left. A serialize() that
+///   allocates by a number that it has loaded compares it first, and throws DecodeError.
+///
+/// **Caller**: the sender, several times for one value, to count its bytes and to save them; the
+/// receiver once. **Blocks**: must not. **Errors**: CheckError at the sender if it saves more or
+/// fewer bytes than it did before; DecodeError at the receiver, before it reads beyond the message.
+template <class A>
+concept Archive = requires(A& archive, int& value, std::span<int> elements) {
+  requires A::is_loading != A::is_saving;
+  archive(value, value);
+  archive& value;
+  archive.block(elements);
 };
-
-template <class Char, class Traits>
-struct ViewCodec<std::basic_string_view<Char, Traits>> {
-  template <class Archive>
-  static constexpr void save(Archive& ar, std::basic_string_view<Char, Traits> value) {
-    ar.count(value.size());
-    ar.block(std::span(value.data(), value.size()));
-  }
-
-  static std::basic_string_view<Char, Traits> load(ReadArchive& ar) {
-    const auto view = ar.view<Char>(ar.count(sizeof(Char)));
-    return {view.data(), view.size()};
-  }
-};
-
-template <class Archive, class T>
-constexpr void save_argument(Archive& ar, const T& value) {
-  if constexpr (is_view_v<T>) {
-    ViewCodec<T>::save(ar, value);
-  } else {
-    wire::save(ar, value);
-  }
-}
-
-template <class T>
-T load_argument(ReadArchive& ar) {
-  if constexpr (is_view_v<T>) {
-    return ViewCodec<T>::load(ar);
-  } else {
-    return wire::load<T>(ar);
-  }
-}
-
-constexpr std::uint32_t fnv1a(std::string_view text) {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  }
-  return hash;
-}
-
-}  // namespace wire
 
 /// Returns the number of bytes that encode() needs for these values, from an address that is a
 /// multiple of 16. With explicit types the values are converted first:
@@ -123,19 +85,6 @@ std::vector<std::byte> encoded(const Ts&... values) {
   return bytes;
 }
 
-namespace wire {
-
-/// Returns bytes that are the same for equal values, whatever the order in which an unordered
-/// container has its elements.
-template <class T>
-std::vector<std::byte> canonical(const T& value) {
-  CanonicalArchive ar;
-  wire::save(ar, value);
-  return ar.take();
-}
-
-}  // namespace wire
-
 /// Reads the values that encode() wrote, which take up all of `bytes`. Values of type
 /// std::span<const T> and std::string_view are views into `bytes`, which starts at a multiple of
 /// 16; every other type owns its value. Errors: DecodeError when `bytes` is too short, too long or
@@ -158,24 +107,6 @@ std::tuple<Ts...> decode(std::span<const std::byte> bytes) {
     ar.finish();
     return values;
   }
-}
-
-/// Reads the values of an encoding in pieces, as decode(). `is_owner`: the caller is the only owner
-/// of the pieces, so that vectors take over their memory. **Lifetime**: views are valid as long as
-/// the pieces.
-template <class... Ts>
-std::tuple<Ts...> decode_pieces(net::Pieces& pieces, bool is_owner) {
-  ReadArchive ar(pieces, is_owner);
-  std::tuple<Ts...> values{wire::load_argument<Ts>(ar)...};
-  ar.finish();
-  return values;
-}
-
-/// A number that differs between different lists of types. Equal lists agree within one binary;
-/// between binaries and compilers the numbers mean nothing.
-template <class... Ts>
-consteval std::uint32_t type_signature() {
-  return wire::fnv1a(naming::spelled_list<Ts...>());
 }
 
 }  // namespace shoal

@@ -274,6 +274,22 @@ TEST(Archive, UserTypes_InEverySpelling_AreEqual) {
   expect_travels(std::vector<Empty>(100));  // elements without a byte of their own
 }
 
+/// Says what its serialize() is called with.
+struct Constrained {
+  std::string name;
+  bool operator==(const Constrained&) const = default;
+  void serialize(shoal::Archive auto& archive) { archive(name); }
+};
+
+TEST(Archive, ConceptOfArchives_HoldsForAllOfThem) {
+  static_assert(
+      shoal::Archive<shoal::SizeArchive> && shoal::Archive<shoal::WriteArchive> &&
+      shoal::Archive<shoal::ReadArchive> && shoal::Archive<shoal::wire::CanonicalArchive> &&
+      shoal::Archive<shoal::wire::PieceSizes> && shoal::Archive<shoal::wire::PieceArchive>);
+  static_assert(!shoal::Archive<int> && !shoal::Archive<std::string>);
+  expect_travels(Constrained{"named"});
+}
+
 TEST(Archive, UniquePointer_NullOrChain_IsRebuilt) {
   EXPECT_EQ(std::get<0>(travel(std::unique_ptr<int>())), nullptr);
   EXPECT_EQ(*std::get<0>(travel(std::make_unique<int>(5))), 5);
