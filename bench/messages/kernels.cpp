@@ -11,7 +11,8 @@ void add_options(cli::App& app, Options& options) {
       ->required()
       ->check(cli::one_of({"round_trip", "rate", "bandwidth", "start"}));
   app.add_option("--mode", options.mode, "Code that returns the ball (shoal)")
-      ->check(cli::one_of({"handler", "task", "event", "large", "moved", "copied", "immutable"}));
+      ->check(cli::one_of(
+          {"handler", "task", "event", "large", "moved", "copied", "immutable", "text"}));
   app.add_option("--from", options.from, "Code that sends the items of rate (shoal)")
       ->check(cli::one_of({"task", "thread"}));
   app.add_option("--size", options.size_bytes, "Bytes of a message: a multiple of 8")

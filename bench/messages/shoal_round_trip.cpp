@@ -1,6 +1,7 @@
 #include <functional>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "messages/shoal_side.hpp"
 
@@ -128,6 +129,27 @@ bench::Sample moved_balls(shoal::World& world, const Options& options) {
               [&] { ball->send(player.partner(), 1, make_ballast(options.words() - 1)); });
 }
 
+/// The ball is a text, which each rank moves on.
+bench::Sample text_balls(shoal::World& world, const Options& options) {
+  Player player(world, options);
+  const std::vector<Word> ballast = make_ballast(options.words() - 1);
+  const auto as_words = [](const std::string& text) {
+    return std::span(reinterpret_cast<const Word*>(text.data()), text.size() / sizeof(Word));
+  };
+  std::optional<shoal::ActiveMessage<std::int64_t, std::string>> ball;
+  ball.emplace(world.make_am(
+      [&](std::int64_t hop, std::string text) {
+        if (player.take(hop, as_words(text)))
+          ball->send(player.partner(), hop + 1, std::move(text));
+      },
+      am_options(options)));
+  return play(world, player, [&] {
+    ball->send(
+        player.partner(), 1,
+        std::string(reinterpret_cast<const char*>(ballast.data()), ballast.size() * sizeof(Word)));
+  });
+}
+
 /// The ball is a vector, of which each rank sends a copy.
 bench::Sample copied_balls(shoal::World& world, const Options& options) {
   Player player(world, options);
@@ -162,6 +184,7 @@ bench::Sample immutable_balls(shoal::World& world, const Options& options) {
 bench::Sample round_trip(shoal::World& world, const Options& options) {
   if (options.mode == "event") return event_balls(world, options);
   if (options.mode == "moved") return moved_balls(world, options);
+  if (options.mode == "text") return text_balls(world, options);
   if (options.mode == "copied") return copied_balls(world, options);
   if (options.mode == "immutable") return immutable_balls(world, options);
   if (options.mode == "large") return large_balls(world, options);

@@ -1,4 +1,4 @@
-#include <shoal/detail/team/archive_core.hpp>
+#include <shoal/detail/team/archive_std.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -69,6 +69,39 @@ std::byte* ReadArchive::adopt_block(std::size_t size_bytes, std::size_t alignmen
 }
 
 namespace wire {
+
+namespace {
+
+#if defined(__GLIBCXX__) && _GLIBCXX_USE_CXX11_ABI
+/// The private members of std::string that take over memory. Explicit instantiations may name them.
+struct StringParts {
+  using Size = std::string::size_type;
+  friend void set_parts(StringParts parts, std::string& string, char* data, Size length);
+};
+template <void (std::string::*Data)(char*), void (std::string::*Capacity)(std::string::size_type),
+          void (std::string::*Length)(std::string::size_type)>
+struct SetParts {
+  friend void set_parts(StringParts /*parts*/, std::string& string, char* data,
+                        std::string::size_type length) {
+    (string.*Data)(data);
+    (string.*Capacity)(length);
+    (string.*Length)(length);  // and the zero behind it
+  }
+};
+template struct SetParts<&std::string::_M_data, &std::string::_M_capacity,
+                         &std::string::_M_set_length>;
+#endif
+
+}  // namespace
+
+std::string adopted_string([[maybe_unused]] std::byte* bytes,
+                           [[maybe_unused]] std::size_t length) noexcept {
+  std::string string;
+#if defined(__GLIBCXX__) && _GLIBCXX_USE_CXX11_ABI
+  set_parts(StringParts{}, string, reinterpret_cast<char*>(bytes), length);
+#endif
+  return string;
+}
 
 void PieceArchive::put(const void* data, std::size_t size_bytes, std::size_t alignment) {
   const std::size_t begin = align_up(position_, alignment);

@@ -4,7 +4,10 @@
 #include <shoal/shoal.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -24,6 +27,56 @@ std::vector<T> large_values(int from, int number, std::size_t count) {
   }
   return values;
 }
+
+/// Leaves elements uninitialized; its memory is that of std::allocator.
+template <class T>
+struct Uninitialized : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Uninitialized<U>;
+  };
+  Uninitialized() = default;
+  template <class U>
+  explicit Uninitialized(const Uninitialized<U>& /*other*/) {}
+};
+/// Has memory of its own kind.
+template <class T>
+struct Shifted {
+  using value_type = T;
+  static constexpr std::size_t kShift_bytes = 64;
+  Shifted() = default;
+  template <class U>
+  explicit Shifted(const Shifted<U>& /*other*/) {}
+  T* allocate(std::size_t count) {
+    return reinterpret_cast<T*>(
+        static_cast<std::byte*>(::operator new(kShift_bytes + count * sizeof(T))) + kShift_bytes);
+  }
+  void deallocate(T* place, std::size_t /*count*/) {
+    ::operator delete(reinterpret_cast<std::byte*>(place) - kShift_bytes);
+  }
+  bool operator==(const Shifted&) const = default;
+};
+
+/// Text that says which message it belongs to.
+inline std::string large_text(int from, int number, std::size_t length) {
+  std::string text(length, ' ');
+  for (std::size_t i = 0; i < length; ++i) {
+    text[i] = static_cast<char>('a' + (static_cast<std::size_t>(from * 31 + number) + i) % 23);
+  }
+  return text;
+}
+
+/// A type that owns its elements, and text, in members of all kinds.
+struct LargeRecord {
+  std::string name;
+  std::vector<double, Uninitialized<double>> values;
+  std::vector<int, Shifted<int>> others;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, values, others);
+  }
+};
 
 /// A matrix whose serialize() writes from memory that is gone when it returns, and from its own.
 struct LargeMatrix {
@@ -107,6 +160,17 @@ inline std::string run_large_arguments(World& world, std::uint64_t seed, int mes
     check(values.elements == large_values<double>(from, number, values.rows), "matrix", from,
           number);
   });
+  const auto record = world.make_am([&](int from, int number, std::string text, LargeRecord value) {
+    in_order(from, number);
+    bool good = text == large_text(from, number, text.size()) && text.c_str()[text.size()] == 0;
+    text += "the receiver's own";
+    good &= value.name == large_text(from, number + 1, value.name.size());
+    good &=
+        std::ranges::equal(value.values, large_values<double>(from, number, value.values.size()));
+    good &= std::ranges::equal(value.others, large_values<int>(from, number, value.others.size()));
+    value.values.push_back(1);
+    check(good, "record", from, number);
+  });
   const auto flags = world.make_am([&](int from, int number, const std::vector<bool>& values) {
     in_order(from, number);
     check(values == std::vector<bool>(values.size(), number % 3 == 0), "flags", from, number);
@@ -140,7 +204,7 @@ inline std::string run_large_arguments(World& world, std::uint64_t seed, int mes
   const int from = world.rank();
   int sent_tasks = 0;
   const auto send_one = [&](Rank to, int number) {
-    switch (random() % 10) {
+    switch (random() % 11) {
       case 0:
       case 1:
         return small.send(to, from, number);
@@ -179,7 +243,18 @@ inline std::string run_large_arguments(World& world, std::uint64_t seed, int mes
         values.rows = values.elements.size();
         return matrix.send(to, from, number, std::move(values));
       }
-      case 8:
+      case 8: {
+        LargeRecord value;
+        value.name = large_text(from, number + 1, count_of(1));
+        const auto values = large_values<double>(from, number, count_of(8));
+        value.values.assign(values.begin(), values.end());
+        const auto others = large_values<int>(from, number, count_of(sizeof(int)));
+        value.others.assign(others.begin(), others.end());
+        std::string text = large_text(from, number, count_of(1));
+        if (number % 2 == 0) return record.send(to, from, number, text, value);
+        return record.send(to, from, number, std::move(text), std::move(value));
+      }
+      case 9:
         return flags.send(to, from, number, std::vector<bool>(8 * count_of(1), number % 3 == 0));
       default:
         task.send(to, from, number, large_values<double>(from, number, count_of(8)));

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -66,6 +68,139 @@ TEST(Pieces, VectorsTakeOverTheMemoryOfAnOnlyOwner) {
     EXPECT_NE(std::get<1>(again).data(), large_data(*shared));
     EXPECT_EQ(std::get<1>(again), numbers(3000));
   }
+}
+
+/// Leaves elements uninitialized; its memory is that of std::allocator.
+template <class T>
+struct Uninitialized : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Uninitialized<U>;
+  };
+  Uninitialized() = default;
+  template <class U>
+  explicit Uninitialized(const Uninitialized<U>& /*other*/) {}
+  template <class U>
+  static void construct(U* place) {
+    ::new (static_cast<void*>(place)) U;
+  }
+  template <class U, class... Args>
+  static void construct(U* place, Args&&... args) {
+    ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
+  }
+};
+/// Has memory of its own kind, with a mark before it.
+template <class T>
+struct Marked {
+  using value_type = T;
+  static constexpr std::size_t kMark_bytes = 64;
+  Marked() = default;
+  template <class U>
+  explicit Marked(const Marked<U>& /*other*/) {}
+  T* allocate(std::size_t count) {
+    auto* const block = static_cast<std::byte*>(::operator new(kMark_bytes + count * sizeof(T)));
+    *block = std::byte{42};
+    return reinterpret_cast<T*>(block + kMark_bytes);
+  }
+  void deallocate(T* place, std::size_t /*count*/) {
+    auto* const block = reinterpret_cast<std::byte*>(place) - kMark_bytes;
+    EXPECT_EQ(*block, std::byte{42});
+    ::operator delete(block);
+  }
+  bool operator==(const Marked&) const = default;
+};
+/// Hides the memory of std::allocator behind functions of its own.
+template <class T>
+struct Counting : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Counting<U>;
+  };
+  Counting() = default;
+  template <class U>
+  explicit Counting(const Counting<U>& /*other*/) {}
+  T* allocate(std::size_t count) {
+    ++live;
+    return std::allocator<T>::allocate(count);
+  }
+  void deallocate(T* place, std::size_t count) {
+    --live;
+    std::allocator<T>::deallocate(place, count);
+  }
+  static inline int live = 0;
+};
+
+TEST(Pieces, StringsTakeOverTheMemoryOfAnOnlyOwner) {
+  for (const std::size_t length : {16'383U, 16'384U, 16'385U, 100'000U}) {
+    std::string text(length, 'x');
+    text.back() = 'y';
+    std::string copy = text;
+    const void* const data = copy.data();
+    const auto sent =
+        make_pieces(TypeList<int, std::string, Vector>{}, 7, std::move(copy), numbers(3000));
+    const bool is_large = length >= shoal::net::kPieceBytes;
+    EXPECT_EQ(large_data(*sent) == data, is_large);
+    const auto received = sent->copy();
+    const void* const arrived = large_data(*received);
+    auto [first, again, last] = decode_pieces<int, std::string, Vector>(*received, true);
+    EXPECT_EQ(again.data() == arrived, is_large);
+    EXPECT_EQ(again, text);
+    EXPECT_EQ(again.c_str()[length], '\0');
+    EXPECT_EQ(last, numbers(3000));
+    again += "more";  // in memory that is the string's own
+    EXPECT_EQ(again.size(), length + 4);
+    again.shrink_to_fit();
+    EXPECT_EQ(again, text + "more");
+    const auto shared = sent->copy();
+    for (int i = 0; i < 2; ++i) {
+      const auto one = decode_pieces<int, std::string, Vector>(*shared, false);
+      EXPECT_EQ(std::get<1>(one), text);
+    }
+  }
+}
+
+TEST(Pieces, OfAStringAndOfAViewOfIt_AreTheSameEncoding) {
+  for (const std::size_t length : {0U, 5U, 16'383U, 16'384U, 50'000U}) {
+    const std::string text(length, 'x');
+    const std::string_view view = text;
+    EXPECT_EQ(shoal::encoded(text, 7), shoal::encoded(view, 7));
+    const auto pieces = make_pieces(TypeList<std::string_view, int>{}, text, 7)->copy();
+    EXPECT_EQ((decode_pieces<std::string, int>(*pieces, true)), std::tuple(text, 7));
+    const auto other = make_pieces(TypeList<std::string, int>{}, text, 7)->copy();
+    EXPECT_EQ((decode_pieces<std::string_view, int>(*other, false)), std::tuple(view, 7));
+    const std::u16string wide(length, u'w');
+    const auto wide_pieces = make_pieces(TypeList<std::u16string, int>{}, wide, 7)->copy();
+    EXPECT_EQ((decode_pieces<std::u16string, int>(*wide_pieces, true)), std::tuple(wide, 7));
+  }
+}
+
+TEST(Pieces, VectorsTakeOverMemoryThatTheirAllocatorMayFree) {
+  using Raw = std::vector<double, Uninitialized<double>>;
+  using Own = std::vector<double, Marked<double>>;
+  using Counted = std::vector<double, Counting<double>>;
+  const Vector values = numbers(3000);
+  {
+    const auto sent =
+        make_pieces(TypeList<Raw, Own, Counted>{}, Raw(values.begin(), values.end()),
+                    Own(values.begin(), values.end()), Counted(values.begin(), values.end()));
+    const auto received = sent->copy();
+    const std::vector<const void*> arrived = [&] {
+      std::vector<const void*> blocks;
+      for (const auto& piece : received->list) {
+        if (piece.is_block) blocks.push_back(piece.bytes.data());
+      }
+      return blocks;
+    }();
+    ASSERT_EQ(arrived.size(), 3U);
+    const auto [raw, own, counted] = decode_pieces<Raw, Own, Counted>(*received, true);
+    EXPECT_EQ(raw.data(), arrived[0]);
+    EXPECT_NE(own.data(), arrived[1]);
+    EXPECT_NE(counted.data(), arrived[2]);
+    EXPECT_TRUE(std::ranges::equal(raw, values));
+    EXPECT_TRUE(std::ranges::equal(own, values));
+    EXPECT_TRUE(std::ranges::equal(counted, values));
+  }
+  EXPECT_EQ(Counting<double>::live, 0);
 }
 
 struct TwoBlocks {

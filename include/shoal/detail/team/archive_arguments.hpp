@@ -45,10 +45,13 @@ struct ViewCodec<std::basic_string_view<Char, Traits>> {
   static constexpr void save(Archive& ar, std::basic_string_view<Char, Traits> value) {
     ar.count(value.size());
     ar.block(std::span(value.data(), value.size()));
+    if (sent_length<Char>(value.size()) != value.size()) ar.raw(Char{});
   }
 
   static std::basic_string_view<Char, Traits> load(ReadArchive& ar) {
-    const auto view = ar.view<Char>(ar.count(sizeof(Char)));
+    const std::size_t length = ar.count(sizeof(Char));
+    const auto view = ar.view<Char>(length);
+    if (sent_length<Char>(length) != length) static_cast<void>(ar.raw<Char>());
     return {view.data(), view.size()};
   }
 };

@@ -3,6 +3,10 @@
 
 #include <shoal/detail/team/archive_core.hpp>
 
+#include <concepts>
+#include <memory>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 namespace shoal::wire {
@@ -61,6 +65,23 @@ void save_unordered(CanonicalArchive& ar, const Range& range) {
   save_sorted(ar, std::move(elements));
 }
 
+/// Number of characters that travel for a text of `length`: one of many bytes brings the zero
+/// behind it along, so that a std::string takes over the memory in which they arrive.
+template <class Char>
+constexpr std::size_t sent_length(std::size_t length) {
+  return sizeof(Char) == 1 && length >= net::kPieceBytes ? length + 1 : length;
+}
+
+#if defined(__GLIBCXX__) && _GLIBCXX_USE_CXX11_ABI
+template <class String>
+inline constexpr bool adopts_string_v = std::is_same_v<String, std::string>;
+#else
+template <class String>
+inline constexpr bool adopts_string_v = false;
+#endif
+/// Makes a string of `length` characters around memory from ::operator new, of length + 1 bytes.
+[[nodiscard]] std::string adopted_string(std::byte* bytes, std::size_t length) noexcept;
+
 template <class Char, class Traits, class Allocator>
 struct Codec<std::basic_string<Char, Traits, Allocator>> {
   using String = std::basic_string<Char, Traits, Allocator>;
@@ -68,25 +89,51 @@ struct Codec<std::basic_string<Char, Traits, Allocator>> {
   template <class Archive>
   static constexpr void save(Archive& ar, const String& value) {
     ar.count(value.size());
-    ar.block(std::span(value.data(), value.size()));
+    ar.block(std::span(value.data(), sent_length<Char>(value.size())));
   }
 
   static String load(ReadArchive& ar) {
-    const auto view = ar.view<Char>(ar.count(sizeof(Char)));
+    const std::size_t length = ar.count(sizeof(Char));
+    if (sent_length<Char>(length) != length) [[unlikely]]
+      return load_long(ar, length);
+    const auto view = ar.view<Char>(length);
     return String(view.data(), view.size());
+  }
+
+ private:
+  [[gnu::noinline]] static String load_long(ReadArchive& ar, std::size_t length) {
+    if constexpr (adopts_string_v<String>) {
+      if (std::byte* const block = ar.adopt(length + 1, 1)) return adopted_string(block, length);
+    }
+    return String(ar.view<Char>(length + 1).data(), length);
   }
 };
 
-/// A vector around elements that lie in memory from ::operator new already, as std::allocator takes
-/// it. Other vectors copy their elements from there.
+/// Whether an allocator has its memory from ::operator new, as std::allocator does: it is that, or
+/// inherits the functions from it, as allocators do that only leave elements uninitialized.
+template <class Allocator, class T>
+inline constexpr bool allocates_by_new_v = std::is_same_v<Allocator, std::allocator<T>>;
+template <class Allocator, class T>
+  requires(std::is_base_of_v<std::allocator<T>, Allocator> &&
+           requires {
+             { &Allocator::allocate } -> std::same_as<decltype(&std::allocator<T>::allocate)>;
+             { &Allocator::deallocate } -> std::same_as<decltype(&std::allocator<T>::deallocate)>;
+           })
+inline constexpr bool allocates_by_new_v<Allocator, T> = true;
+
+/// A vector around elements that lie in memory from ::operator new already. Vectors whose
+/// allocators have other memory copy their elements from there.
 template <class Vector>
 struct AdoptingVector {
   static constexpr bool exists = false;
 };
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_DEBUG)
-template <class T>
-  requires(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && !std::is_same_v<T, bool>)
-class AdoptingVector<std::vector<T, std::allocator<T>>> : private std::vector<T> {
+template <class T, class Allocator>
+  requires(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ && !std::is_same_v<T, bool> &&
+           allocates_by_new_v<Allocator, T>)
+class AdoptingVector<std::vector<T, Allocator>> : private std::vector<T, Allocator> {
+  using Vector = std::vector<T, Allocator>;
+
  public:
   static constexpr bool exists = true;
   AdoptingVector(T* elements, std::size_t count) {
@@ -94,7 +141,7 @@ class AdoptingVector<std::vector<T, std::allocator<T>>> : private std::vector<T>
     this->_M_impl._M_finish = elements + count;
     this->_M_impl._M_end_of_storage = elements + count;
   }
-  [[nodiscard]] std::vector<T> take() { return std::move(static_cast<std::vector<T>&>(*this)); }
+  [[nodiscard]] Vector take() { return std::move(static_cast<Vector&>(*this)); }
 };
 #endif
 
