@@ -11,7 +11,8 @@
 // A deadline is a std::chrono::duration, a std::chrono::time_point or a time of Team::now_ns(); in
 // a simulated world, of virtual time. A caller that gives up leaves its place in the line: the
 // lock, the permit or the notification goes to another caller. A wait with a deadline counts as
-// running, as sleep_for() does: StuckError never names it.
+// running, as sleep_for() does: StuckError never names it. The workers of the rank look at the time
+// between tasks, also for threads of the program.
 
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/park.hpp>

@@ -50,7 +50,7 @@ struct Parked {
   void stand_in(Waitable& one) {
     waitable = &one;
     ends_by_itself = polls = one.ends_by_itself();
-    due_ns = one.due_ns();
+    if (ends_by_itself) due_ns = one.due_ns();
     is_cancellable = one.is_cancellable();
   }
   [[nodiscard]] std::string where() const;

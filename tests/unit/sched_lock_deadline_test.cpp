@@ -260,7 +260,7 @@ TEST(LockDeadline, WhenTheWorldFails_IsCancelled) {
 TEST(LockDeadline, OfATeamThatFails_LosesNoLock) {
   int cancelled = 0;
   int got = 0;
-  const int seeds = sized_on_one_thread(400, 60);
+  const int seeds = sized(400, 60);
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(seeds); ++seed) {
     const auto result = run_turns({.seed = seed, .workers = 2}, [&](World& world) {
       Mutex mutex;
@@ -309,7 +309,7 @@ TEST(LockDeadline, OfATeamThatFails_LosesNoLock) {
 TEST(LockDeadline, OfTheFirstInTheLine_LeavesTheNotificationToTheSecond) {
   int notified = 0;
   int gave_up = 0;
-  const int seeds = sized_on_one_thread(400, 60);
+  const int seeds = sized(400, 60);
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(seeds); ++seed) {
     const auto result = run_turns({.seed = seed, .workers = 2}, [&](World& world) {
       Mutex mutex;

@@ -37,8 +37,8 @@ class Waitable {
   /// Returns whether time will wake the waiters, which then count as running. Called once, when a
   /// task begins to wait.
   [[nodiscard]] virtual bool ends_by_itself() const { return false; }
-  /// Time of the rank's clock at which the wait ends at the latest; 0: it has no deadline. Called
-  /// once, when a task begins to wait.
+  /// Returns the deadline of a wait that ends by itself, by the clock of the rank; 0: it has none.
+  /// Called once, when a task begins to wait.
   [[nodiscard]] virtual std::uint64_t due_ns() const { return 0; }
   /// Returns false if waiters are not cancelled when the world fails, because their event comes
   /// even then. Called once, when a task begins to wait.
