@@ -33,10 +33,11 @@ class Advice {
   void add(HintSubject about, std::string text) {
     hints_.push_back({std::move(about), std::move(text)});
   }
-  /// Adds a hint by times, unless it may be due to other programs: at worst, one worker waits at a
+  /// Adds a hint by times, unless other programs may explain so much of its cost that less than
+  /// `least` is left, with which no run gets it: at worst, one worker waits for a processor at a
   /// time, and all others for it. Returns whether it did.
-  bool add_timed(HintSubject about, std::string text) {
-    if (about.share < std::max(2, disturbance.workers) * disturbance.share) {
+  bool add_timed(double least, HintSubject about, std::string text) {
+    if (about.share - std::max(2, disturbance.workers) * disturbance.share < least) {
       left_out_.push_back(about.kind);
       return false;
     }

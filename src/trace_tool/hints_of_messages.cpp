@@ -53,7 +53,7 @@ void full_windows(Advice& advice) {
           return a.second < b.second;
         })->first;
     advice.add_timed(
-        {"window-full", cost, name_of_messages(advice, rank.rank, most), rank.rank},
+        kNoticeable, {"window-full", cost, name_of_messages(advice, rank.rank, most), rank.rank},
         fmt::format("on rank {}, senders wait for room in a window of messages for {} of the run, "
                     "most to rank {}, and workers have nothing else to do for {} of it: "
                     "that rank takes messages too slowly. Send less to it, in larger messages, or "
@@ -74,7 +74,7 @@ void busy_receiver(Advice& advice) {
     const double cost = number(ns) / advice.duration();
     if (cost < kNoticeable) continue;
     advice.add_timed(
-        {"busy-receiver", cost, advice.model.input().name(key.first), key.second},
+        kNoticeable, {"busy-receiver", cost, advice.model.input().name(key.first), key.second},
         fmt::format("messages to rank {} waited {} until its tasks '{}' let it look for "
                     "them, {} of the critical path: the network is not the reason. Make "
                     "these tasks shorter, call yield() in them, or give --progress thread",
@@ -123,7 +123,7 @@ void hot_link(Advice& advice) {
   if (most < kTimesTheMean * others || most < kTimesTheNext * number(next)) return;
   if (cost < kNoticeable) return;
   advice.add_timed(
-      {"hot-link", cost, name_of_messages(advice, a, b), a},
+      kNoticeable, {"hot-link", cost, name_of_messages(advice, a, b), a},
       fmt::format("rank {} sends {} to rank {} and back, {:.0f} times as much as other "
                   "pairs do on average, and these messages are {} of the critical path: "
                   "distribute their common data differently",
@@ -186,6 +186,7 @@ void slow_link(Advice& advice) {
   const double cost = number(sum) / advice.duration();
   if (cost < kNoticeable) return;
   advice.add_timed(
+      kNoticeable,
       {"slow-link", cost, name_of_messages(advice, slowest.first, slowest.second), slowest.second},
       fmt::format("messages from rank {} to rank {} take {} (median), those of their size "
                   "between other ranks {}, and are {} of the critical path: look at the "

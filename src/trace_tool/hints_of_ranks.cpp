@@ -67,7 +67,7 @@ bool slow_ranks(Advice& advice) {
     const int workers = load == advice.analysis.loads.end() ? 1 : std::max(load->second.workers, 1);
     const double cost = found.lost / workers / advice.duration();
     if (cost >= kNoticeable)
-      any = advice.add_timed({"slow-rank", cost, found.name, rank}, found.text) || any;
+      any = advice.add_timed(kNoticeable, {"slow-rank", cost, found.name, rank}, found.text) || any;
   }
   return any;
 }
@@ -109,6 +109,7 @@ void outliers(Advice& advice) {
     const Task& worst = advice.model.tasks[all.front()];
     const auto key = advice.model.keys.find(worst.id);
     advice.add_timed(
+        kNoticeable,
         {"outlier", lost / advice.duration(), advice.model.input().name(name),
          advice.model.rank_of(worst.track)},
         fmt::format(
@@ -153,7 +154,7 @@ void overloaded_rank(Advice& advice) {
   const double cost = std::min((most - mean) / advice.duration(), idle);
   if (cost < kMuch || most < 1.25 * mean) return;
   advice.add_timed(
-      {"overloaded-rank", cost, name_of_work(advice, rank), rank},
+      kMuch, {"overloaded-rank", cost, name_of_work(advice, rank), rank},
       fmt::format("rank {} has more work than the others: its workers are busy for {}, "
                   "those of all ranks for {} on average, and while its tasks waited, the "
                   "others had nothing to do for {} of their time. Distribute the work "
@@ -233,7 +234,7 @@ void missing_priority(Advice& advice) {
         std::max_element(sum.behind.begin(), sum.behind.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     advice.add_timed(
-        {"missing-priority", cost, advice.model.input().name(name), -1},
+        kNoticeable, {"missing-priority", cost, advice.model.input().name(name), -1},
         fmt::format("tasks '{}' are on the critical path, and waited {} in all while workers ran "
                     "'{}', on which less depends: give '{}' a higher priority",
                     advice.model.input().name(name), time_text(static_cast<double>(sum.ns)),

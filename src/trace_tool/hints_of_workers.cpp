@@ -141,7 +141,7 @@ void bound_tasks(Advice& advice) {
           std::max_element(names->second.begin(), names->second.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
       advice.add_timed(
-          {"bound-to-one-worker", share, advice.model.input().name(most->first), rank},
+          kMuch, {"bound-to-one-worker", share, advice.model.input().name(most->first), rank},
           fmt::format("tasks '{}' are bound to worker {} of rank {}: while they waited for "
                       "it, other workers of the rank had nothing to do for {} of their "
                       "time. Leave tasks unbound, or spread them over the workers",
@@ -166,7 +166,7 @@ void locks(Advice& advice) {
       const double share = number(ns) / (advice.duration() * load.workers);
       if (share < kMuch) continue;
       advice.add_timed(
-          {"contended-lock", share, name_of_parked(advice, lock), rank},
+          kMuch, {"contended-lock", share, name_of_parked(advice, lock), rank},
           fmt::format("tasks of rank {} wait in {} while workers have nothing else to do "
                       "for {} of their time: all want the same lock. Use several locks, "
                       "hold it for less, or let each worker have data of its own",
@@ -193,7 +193,7 @@ void insertion(Advice& advice) {
       const double share = number(ns) / (advice.duration() * load.workers);
       if (share < kMuch) continue;
       advice.add_timed(
-          {"slow-insertion", share, name_of_made(advice, maker), rank},
+          kMuch, {"slow-insertion", share, name_of_made(advice, maker), rank},
           fmt::format("'{}' of rank {} makes tasks more slowly than the workers run them: "
                       "they wait for the next one for {} of their time. Do less between two "
                       "tasks, let several tasks make the others, or let each do more",
@@ -269,7 +269,7 @@ void steps(Advice& advice) {
   const double lost = number(waited) - most;
   if (lost < kMuch * advice.duration()) return;
   advice.add_timed(
-      {"wait-per-step", lost / advice.duration(), advice.largest(of_names), -1},
+      kMuch, {"wait-per-step", lost / advice.duration(), advice.largest(of_names), -1},
       fmt::format("the main function stands still {} times ({}), each time until the last "
                   "task has ended: the steps take {}, and their tasks would need {} "
                   "without these waits. Make one graph of all steps, in which tasks wait "
@@ -303,7 +303,7 @@ void handlers(Advice& advice) {
     const std::string& name = advice.model.input().name(key.second);
     const double share = number(sum.ns) / advice.duration();
     if (share < kMuch || sum.ns < kLongNs * sum.count || name.starts_with("shoal::")) continue;
-    advice.add_timed({"work-in-handlers", share, name, key.first},
+    advice.add_timed(kMuch, {"work-in-handlers", share, name, key.first},
                      fmt::format("the handler '{}' takes {} each time, {} of the run on rank {}: "
                                  "meanwhile the rank takes no other message, and its other workers "
                                  "cannot help. Make it a task (Delivery::task)",
@@ -402,7 +402,7 @@ void memory_bound(Advice& advice) {
     const double cost = (slowed - usual) * number(together.size()) / advice.worker_time();
     if (slowed < kSlower * usual || cost < kNoticeable) continue;
     advice.add_timed(
-        {"memory-bound", cost, advice.model.input().name(name), -1},
+        kNoticeable, {"memory-bound", cost, advice.model.input().name(name), -1},
         fmt::format("tasks '{}' take {} when they run alone, and {} beside others (medians): "
                     "they share the bandwidth of the memory. More workers do not help: "
                     "use data again while it is in the cache, or mix them with other tasks",

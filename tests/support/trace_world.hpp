@@ -44,7 +44,10 @@ inline trace::Options options_with(SetTime& time, const std::string& path) {
 /// they depend on. All times in nanoseconds.
 class TraceWorld {
  public:
-  explicit TraceWorld(int ranks) : ranks_(ranks), slowness_(static_cast<std::size_t>(ranks), 1) {}
+  explicit TraceWorld(int ranks)
+      : ranks_(ranks),
+        slowness_(static_cast<std::size_t>(ranks), 1),
+        kept_waiting_ns_(static_cast<std::size_t>(ranks), 0) {}
 
   std::uint64_t latency_ns = 2000;
   std::uint64_t overhead_ns = 200;                            // before each task
@@ -68,6 +71,9 @@ class TraceWorld {
   }
   /// Tasks of the rank take `times` as long.
   void slow_down(int rank, std::uint64_t times) { slowness_[index(rank)] = times; }
+  /// Other programs have kept the worker of the rank waiting for a processor, within the durations
+  /// of its tasks.
+  void keep_waiting(int rank, std::uint64_t ns) { kept_waiting_ns_[index(rank)] = ns; }
 
   void record(const std::string& path) {
     schedule();
@@ -82,11 +88,25 @@ class TraceWorld {
     }
     std::stable_sort(actions_.begin(), actions_.end(),
                      [](const Action& a, const Action& b) { return a.time_ns < b.time_ns; });
+    const bool is_disturbed =
+        *std::max_element(kept_waiting_ns_.begin(), kept_waiting_ns_.end()) > 0;
+    const auto note_threads = [&](bool at_end) {
+      if (!is_disturbed) return;
+      for (int rank = 0; rank < ranks_; ++rank) {
+        tracks[worker_track(rank)].enter();
+        const std::uint64_t kept_ns = at_end ? kept_waiting_ns_[index(rank)] : 0;
+        trace::thread_counter(trace::intern(trace::kRanName),
+                              static_cast<double>(time.now_ns() - kept_ns));
+        trace::thread_counter(trace::intern(trace::kKeptWaitingName), static_cast<double>(kept_ns));
+      }
+    };
+    note_threads(false);
     for (const Action& action : actions_) {
       time.set(action.time_ns);
       tracks[action.track].enter();
       action.probe();
     }
+    note_threads(true);
     trace::Track::leave();
     recorder.finish();
   }
@@ -224,7 +244,8 @@ class TraceWorld {
   }
 
   const int ranks_;
-  std::vector<std::uint64_t> slowness_;
+  std::vector<std::uint64_t> slowness_;         // by rank
+  std::vector<std::uint64_t> kept_waiting_ns_;  // likewise
   std::vector<Task> tasks_;
   std::vector<Action> actions_;
   std::vector<Later> queue_;

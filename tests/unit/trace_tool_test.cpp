@@ -27,6 +27,8 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <tuple>
+#include <utility>
 
 namespace trace_tool_test {
 
@@ -468,7 +470,8 @@ TEST_F(TraceTool, PartialTraces_SaySoFirstAndNothingIsMadeUp) {
   EXPECT_THAT(summary_text(whole.model, whole.found), ::testing::StartsWith("made up on 2 ranks"));
 }
 
-TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
+/// Steps on all ranks, each behind the last one of rank 2, of which one takes long.
+TraceWorld outlier_world() {
   TraceWorld world(4);
   int last = -1;
   for (int round = 0; round < 10; ++round) {
@@ -480,10 +483,38 @@ TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
       if (rank == 2) last = step;
     }
   }
-  const Analysed run(record(std::move(world)));
+  return world;
+}
+
+TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
+  const Analysed run(record(outlier_world()));
   EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("outlier"));
   EXPECT_THAT(run.hint("outlier"), HasSubstr("1 of 40 tasks 'step' take much longer"));
   EXPECT_THAT(run.hint("outlier"), HasSubstr("key (22) on rank 2 takes 5 ms"));
+}
+
+// Workers wait for a processor for nearly as long as the hint costs, and for a fifth of that: the
+// tasks that took long for it are as long in both runs.
+TEST_F(TraceTool, OtherPrograms_TakeThePlaceOfWhatTheyMayExplain) {
+  TraceWorld slow = rounds_world(4, 30, 100'000);
+  slow.slow_down(2, 2);
+  TraceWorld loaded(4);
+  for (int i = 0; i < 400; ++i) loaded.add("part", i < 220 ? 3 : i % 3, 50'000);
+  for (const auto& [world, kind, rank] :
+       std::vector<std::tuple<TraceWorld, const char*, int>>{{outlier_world(), "outlier", 2},
+                                                             {slow, "slow-rank", 2},
+                                                             {loaded, "overloaded-rank", 3}}) {
+    const Analysed quiet(record(world));
+    ASSERT_THAT(quiet.hint_kinds(), ::testing::ElementsAre(kind));
+    const double cost_ns = quiet.found.hints[0].share * static_cast<double>(quiet.found.duration);
+    for (const double part : {0.97, 0.2}) {
+      TraceWorld disturbed = world;
+      disturbed.keep_waiting(rank, static_cast<std::uint64_t>(part * cost_ns));
+      const Analysed run(record(std::move(disturbed)));
+      EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre(part > 0.5 ? "disturbed" : kind))
+          << kind;
+    }
+  }
 }
 
 TEST_F(TraceTool, RankWithAChain_IsNotOverloaded) {
