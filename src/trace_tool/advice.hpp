@@ -45,6 +45,7 @@ class Advice {
     return true;
   }
 
+  [[nodiscard]] bool has_hints() const { return !hints_.empty(); }
   [[nodiscard]] bool has_hint(std::string_view kind) const {
     return std::any_of(hints_.begin(), hints_.end(),
                        [kind](const Hint& one) { return one.kind == kind; });

@@ -9,11 +9,12 @@ namespace shoal::trace_tool {
 
 namespace {
 
-/// Other programs had the processors.
+/// Other programs had the processors. They may also hide a cause: that of a run without a hint.
 void disturbed(Advice& advice) {
   constexpr double kMuch = 0.1;
   if (advice.has_hint("more-workers-than-cores") || advice.has_hint("narrow-mask")) return;
-  if (advice.left_out().empty() && advice.disturbance.share < kMuch) return;
+  const double least = advice.has_hints() ? kMuch : kNoticeable;
+  if (advice.left_out().empty() && advice.disturbance.share < least) return;
   std::string text = fmt::format(
       "disturbed by other programs: workers were ready to run, and waited for a processor, for "
       "{} of the run. Record it again on a machine that runs nothing else",

@@ -517,6 +517,18 @@ TEST_F(TraceTool, OtherPrograms_TakeThePlaceOfWhatTheyMayExplain) {
   }
 }
 
+// All workers wait for 7 % of the run: tasks that are as long as an outlier hide it.
+TEST_F(TraceTool, OtherPrograms_AreNamedEarlierWhereNothingElseIs) {
+  TraceWorld slow = rounds_world(4, 30, 100'000);
+  slow.slow_down(2, 3);
+  for (const bool is_healthy : {true, false}) {
+    TraceWorld world = is_healthy ? rounds_world(4, 30, 100'000) : slow;
+    for (int rank = 0; rank < 4; ++rank) world.keep_waiting(rank, is_healthy ? 210'000 : 630'000);
+    const Analysed run(record(std::move(world)));
+    EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre(is_healthy ? "disturbed" : "slow-rank"));
+  }
+}
+
 TEST_F(TraceTool, RankWithAChain_IsNotOverloaded) {
   TraceWorld world(4);
   int last = -1;
