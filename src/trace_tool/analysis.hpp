@@ -52,6 +52,20 @@ struct PairStatistics {
   std::uint64_t with_both_ends = 0;
 };
 
+/// Parts of the time from the sending of a message to the start of the tasks that it makes ready,
+/// summed over the messages with both ends of one handler. Nanoseconds.
+struct LatencyStatistics {
+  std::string name;  // of the handler
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t window = 0;    // its sender waited for room in the window
+  std::int64_t wire = 0;      // it was on its way
+  std::int64_t progress = 0;  // it had come, and its rank was too busy to look, or to handle it
+  std::int64_t worker = 0;    // tasks that it made ready waited for a worker
+
+  [[nodiscard]] std::int64_t total() const { return window + wire + progress + worker; }
+};
+
 /// One step of the critical path, in the order of time.
 struct PathStep {
   enum class What : std::uint8_t {
@@ -136,6 +150,7 @@ struct Analysis {
   std::vector<RankUsage> ranks;
   std::map<int, RankLoad> loads;
   std::map<std::pair<int, int>, PairStatistics> pairs;
+  std::vector<LatencyStatistics> latencies;  // longest in all first
   std::vector<PathStep> path;
   std::vector<PathShare> path_shares;  // largest first
   std::vector<std::int64_t> chains;    // by task: the longest chain of work that it begins
@@ -148,6 +163,7 @@ struct Analysis {
 // Parts of analyse().
 [[nodiscard]] std::vector<NameStatistics> name_statistics(const Model& model);
 [[nodiscard]] std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model);
+[[nodiscard]] std::vector<LatencyStatistics> latencies(const Model& model);
 /// Backwards from the last end: a task waited either for its worker, or for the task or message
 /// that made it ready.
 [[nodiscard]] std::vector<PathStep> critical_path(const Model& model);

@@ -59,6 +59,42 @@ constexpr std::size_t kCountersMax = 24;
 constexpr std::size_t kSamplesMax = 4000;  // of a counter
 constexpr std::size_t kMarksMax = 10'000;
 
+/// Mean number of stretches of time that cover each of equal parts of a run.
+class Bins {
+ public:
+  explicit Bins(std::int64_t duration) : width_(std::max(number(duration), 1.0) / kBins) {}
+
+  void add(std::int64_t begin, std::int64_t end) {
+    const double from = number(begin) / width_;
+    const double to = std::min(number(end) / width_, static_cast<double>(kBins));
+    if (from >= to) return;
+    const auto first = static_cast<std::size_t>(from);
+    const auto last = static_cast<std::size_t>(to);
+    if (first == last) {
+      parts_[first] += to - from;
+      return;
+    }
+    parts_[first] += static_cast<double>(first + 1) - from;
+    parts_[last] += to - static_cast<double>(last);
+    changes_[first + 1] += 1;
+    changes_[last] -= 1;
+  }
+  [[nodiscard]] std::vector<double> averages(int divisor) const {
+    std::vector<double> all(kBins);
+    double whole = 0;
+    for (std::size_t i = 0; i < kBins; ++i) {
+      whole += changes_[i];
+      all[i] = static_cast<double>(std::llround((parts_[i] + whole) / divisor * 1e4)) / 1e4;
+    }
+    return all;
+  }
+
+ private:
+  const double width_;
+  std::array<double, kBins + 1> parts_{};    // of stretches that begin or end there
+  std::array<double, kBins + 1> changes_{};  // in number, of those that cover all of it
+};
+
 /// Rows that the page draws, by position in the model.
 class PageData {
  public:
@@ -89,6 +125,7 @@ class PageData {
     page["verdict"] = verdict_on(model_, analysis_).sentences;
     page["bounds"] = {{"work", analysis_.bounds.area}, {"chain", analysis_.bounds.chain}};
     page["colours"] = model_.colours;
+    page["places"] = model_.places;
     add_segments(page);
     add_others(page);
     add_messages(page);
@@ -97,6 +134,7 @@ class PageData {
     add_statistics(page);
     add_ranks(page);
     add_matrix(page);
+    add_latencies(page);
     add_counters(page);
     add_marks(page);
     page["note"] = note_;
@@ -314,37 +352,23 @@ class PageData {
     }
   }
 
-  /// Adds the share of [begin, end) to each bin, as an average.
-  void add_to_bins(std::vector<double>& bins, std::int64_t begin, std::int64_t end) const {
-    const double width = std::max(number(model_.duration), 1.0) / static_cast<double>(bins.size());
-    double from = number(begin) / width;
-    const double to = std::min(number(end) / width, static_cast<double>(bins.size()));
-    while (from < to) {
-      const auto bin = static_cast<std::size_t>(from);
-      const double until = std::min(to, static_cast<double>(bin + 1));
-      bins[bin] += until - from;
-      from = until;
-    }
-  }
-
   void add_series(Json& page) {
     int workers = 0;
     for (const RankUsage& rank : analysis_.ranks) workers += rank.workers;
-    std::vector<double> busy(kBins, 0);
-    for (const Segment& segment : model_.segments) add_to_bins(busy, segment.begin, segment.end);
-    for (double& one : busy) one /= std::max(workers, 1);
-    std::vector<double> ready(kBins, 0);
+    Bins busy(model_.duration);
+    for (const Segment& segment : model_.segments) busy.add(segment.begin, segment.end);
+    Bins ready(model_.duration);
+    Bins made(model_.duration);
     for (const Task& task : model_.tasks) {
-      if (task.ready == kNever) continue;
-      add_to_bins(ready, task.ready, task.start == kNever ? model_.duration : task.start);
+      const auto until = [this](std::int64_t time) {
+        return time == kNever ? model_.duration : time;
+      };
+      if (task.ready != kNever) ready.add(task.ready, until(task.start));
+      if (task.created != kNever && !model_.is_main(task)) made.add(task.created, until(task.end));
     }
-    const auto rounded = [](std::vector<double>& values) {
-      for (double& one : values) one = static_cast<double>(std::llround(one * 1e4)) / 1e4;
-    };
-    rounded(busy);
-    rounded(ready);
-    page["utilization"] = busy;
-    page["ready"] = ready;
+    page["utilization"] = busy.averages(std::max(workers, 1));
+    page["ready"] = ready.averages(1);
+    page["made"] = made.averages(1);
   }
 
   void add_statistics(Json& page) {
@@ -397,6 +421,16 @@ class PageData {
       count[cell] += sum.count;
     }
     page["matrix"] = {{"size", size}, {"ranks_of_cell", per}, {"bytes", bytes}, {"count", count}};
+  }
+
+  void add_latencies(Json& page) {
+    page["latencies"] = Json::array();
+    for (const LatencyStatistics& one : analysis_.latencies) {
+      page["latencies"].push_back({{"name", one.name},
+                                   {"count", one.count},
+                                   {"bytes", one.bytes},
+                                   {"parts", {one.window, one.wire, one.progress, one.worker}}});
+    }
   }
 
   void add_counters(Json& page) {

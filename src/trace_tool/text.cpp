@@ -86,6 +86,25 @@ void add_ranks(Lines& out, const Analysis& analysis) {
   if (analysis.ranks.size() > kRowsMax) out.add("and {} more", analysis.ranks.size() - kRowsMax);
 }
 
+/// Means over the messages of each handler.
+void add_latencies(Lines& out, const Analysis& analysis) {
+  if (analysis.latencies.empty()) return;
+  out.add("\n{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", "messages", "count", "bytes",
+          "in window", "on the way", "progress", "worker");
+  for (std::size_t i = 0; i < std::min(analysis.latencies.size(), kRowsMax); ++i) {
+    const LatencyStatistics& one = analysis.latencies[i];
+    const auto mean = [&one](std::int64_t ns) {
+      return time_text(static_cast<double>(ns) / static_cast<double>(one.count));
+    };
+    out.add("{:<28} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}", one.name, one.count,
+            bytes_text(static_cast<double>(one.bytes)), mean(one.window), mean(one.wire),
+            mean(one.progress), mean(one.worker));
+  }
+  if (analysis.latencies.size() > kRowsMax) {
+    out.add("and {} more", analysis.latencies.size() - kRowsMax);
+  }
+}
+
 }  // namespace
 
 namespace {
@@ -127,6 +146,31 @@ std::string partial_text(const std::vector<std::string>& gaps) {
   return text;
 }
 
+namespace {
+
+/// The busiest rank, beside the mean of all; "" where there is one rank, or no work.
+std::string imbalance_text(const Analysis& analysis) {
+  if (analysis.loads.size() < 2) return "";
+  double sum = 0;
+  double most = 0;
+  int busiest = 0;
+  for (const auto& [rank, load] : analysis.loads) {
+    const double busy = number(load.busy) / std::max(load.workers, 1);
+    sum += busy;
+    if (busy <= most) continue;
+    most = busy;
+    busiest = rank;
+  }
+  const double mean = sum / number(analysis.loads.size());
+  if (most == 0) return "";
+  return fmt::format(
+      "imbalance: workers of rank {} are busy for {}, {:.0f} % more than those of "
+      "all ranks on average",
+      busiest, time_text(most), 100 * (most / mean - 1));
+}
+
+}  // namespace
+
 std::string summary_text(const Model& model, const Analysis& analysis) {
   Lines out;
   if (const std::string partial = partial_text(model.gaps()); !partial.empty()) {
@@ -147,6 +191,10 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
   out.add("{} of {} tracks, {} events; {}; {}{}", time_of(analysis.duration),
           model.input().tracks().size(), model.events, tasks, traffic, busy);
   out.add("critical path: {}", path_text(analysis));
+  if (const std::string text = imbalance_text(analysis);
+      !text.empty() && model.has(Category::task)) {
+    out.add("{}", text);
+  }
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
   if (const std::string text = attempts_text(model); !text.empty()) out.add("{}", text);
   if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
@@ -154,6 +202,7 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
   }
   add_names(out, analysis);
   if (model.has(Category::task)) add_ranks(out, analysis);
+  add_latencies(out, analysis);
   if (!analysis.hints.empty()) out.add("");
   for (const Hint& hint : analysis.hints) out.add("hint: {}", hint.text);
   return std::move(out.text);
@@ -180,6 +229,15 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
                             {"count", name.count},
                             {"total_ns", name.total},
                             {"median_ns", name.median}});
+  }
+  for (const LatencyStatistics& one : analysis.latencies) {
+    all["latencies"].push_back({{"name", one.name},
+                                {"count", one.count},
+                                {"bytes", one.bytes},
+                                {"window_ns", one.window},
+                                {"wire_ns", one.wire},
+                                {"progress_ns", one.progress},
+                                {"worker_ns", one.worker}});
   }
   for (const Hint& hint : analysis.hints) {
     all["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});

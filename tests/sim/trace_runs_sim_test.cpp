@@ -3,6 +3,7 @@
 
 #include <shoal/event.hpp>
 #include <shoal/loops.hpp>
+#include <shoal/memory.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
@@ -612,6 +613,71 @@ TEST_F(TraceRuns, LargeMessages_CountAllOfTheirBytes) {
   constexpr std::uint64_t kBytes = kNumbers * sizeof(double);
   EXPECT_GE(facts.found.pairs.at({0, 1}).bytes, kBytes);
   EXPECT_LT(facts.found.pairs.at({0, 1}).bytes, kBytes + 1000);
+}
+
+// Of every model: multicasts in segments, collective operations, teams, graphs, flows, events,
+// objects, global memory, loops.
+TEST_F(TraceRuns, TasksAndMessages_HaveNamesThatAProgramKnows) {
+  class Cell : public shoal::DistributedObject<Cell> {
+   public:
+    explicit Cell(shoal::Team& team) : DistributedObject(team) {}
+    int twice(int x) const { return 2 * x; }
+  };
+  const Facts facts(record(sim_config(4, 2, 3), [](World& world) {
+    constexpr std::size_t kNumbers = 100'000;
+    std::vector<double> place(kNumbers);
+    const auto large = world.make_large_am<double>([&](std::size_t) { return std::span(place); },
+                                                   [](std::span<double>) {}, [] {});
+    const auto call = world.make_function([](int x) { return x + 1; }, {.name = "next"});
+    TaskGraph<int> graph(world, "graph");
+    graph.set_rank([](int k) { return Rank(k % 4); })
+        .set_indegree([](int) { return 1; })
+        .set_task([&graph](int k) {
+          if (k < 8) graph.fulfill(k + 1);
+        });
+    shoal::Events events(world);
+    const std::vector<double> numbers(kNumbers, 1.0);
+    if (world.rank() == 0) {
+      large.multicast(shoal::Recipients({Rank(1), Rank(2), Rank(3)}, {shoal::TreeShape::chain}),
+                      std::span<const double>(numbers));
+      EXPECT_EQ(call.call(Rank(1), 1).get(), 2);
+      graph.fulfill(0);
+    }
+    const int next = (world.rank().value() + 1) % 4;
+    events.submit({{Rank((world.rank().value() + 3) % 4), "go"}}, [](shoal::EventList&) {});
+    events.fire(Rank(next), "go");
+    static_cast<void>(world.gather(numbers, Rank(0)));
+    static_cast<void>(world.allreduce(world.rank().value(), std::plus<>()));
+    world.wait();
+    shoal::Flow flow(world, "flow");
+    const auto x = flow.data(0, {.owner = Rank(0), .name = "x"});
+    const auto y = flow.data(0, {.owner = Rank(1), .name = "y"});
+    flow.insert([](int& value) { value = 1; }, write(x));
+    flow.insert([](const int& from, int& to) { to = from; }, read(x), write(y));
+    flow.wait();
+    {
+      Cell cell(world);
+      EXPECT_EQ(cell.sync<&Cell::twice>(Rank(1), 4), 8);
+      cell.fence();
+    }
+    {
+      shoal::GlobalMemory memory(world, {.name = "m"});
+      shoal::GlobalVector<int> vector(memory, 4);
+      vector.put(at(next), 1).wait();
+      world.barrier();
+      EXPECT_EQ(vector.get(at(world.rank().value())), 1);
+      world.wait();
+    }
+    shoal::parallel_for(0, 100, [](int) {});
+    world.wait();
+  }));
+  std::set<std::string> names;
+  for (const Task& task : facts.model.tasks) names.insert(facts.input.name(task.name));
+  for (const Message& message : facts.model.messages) {
+    names.insert(facts.input.name(message.name));
+  }
+  EXPECT_GT(names.size(), 10U);
+  for (const std::string& name : names) EXPECT_THAT(name, ::testing::Not(HasSubstr("shoal::")));
 }
 
 // The third task writes where the value of the first one is still on its way.

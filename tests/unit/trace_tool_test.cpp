@@ -203,6 +203,8 @@ TEST_F(TraceTool, OverloadedRank_IsNamed) {
   const Analysed run(record(std::move(world)));
   EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("overloaded-rank"));
   EXPECT_THAT(run.hint("overloaded-rank"), HasSubstr("rank 3 has more work"));
+  EXPECT_THAT(summary_text(run.model, run.found),
+              HasSubstr("imbalance: workers of rank 3 are busy for 11 ms, 120 % more than"));
   EXPECT_THAT(idle_lines(run.found).at(0), HasSubstr("because nothing was left to do"));
 }
 
@@ -393,6 +395,49 @@ TEST_F(TraceTool, BusyReceiver_IsNamedAndTheNetworkIsNot) {
     }
     std::filesystem::remove(file("r"));
   }
+}
+
+// The sender waits 10 us for room, the message is on its way for 15 us, until rank 1 begins a task
+// of 20 us, and the task that it makes ready waits 7 us for its worker.
+TEST_F(TraceTool, LatencyOfMessages_IsInParts) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::uint64_t message = make_id(0, 1, 1);
+  TwoRanks run(file("parts"));
+  run.at(0, 0);
+  task_started(1, 0, intern("ask"));
+  window_full(1);
+  run.at(10, 0);
+  window_open(1);
+  message_sent(message, 1, 100, 0);
+  task_ended(1);
+  run.at(25, 1);
+  task_started(2, 0, intern("long"));
+  run.at(45, 1);
+  task_ended(2);
+  message_received(message, 0, 100);
+  message_handled(message, intern("question"));
+  task_ready(3, 0);
+  message_done(message);
+  run.at(52, 1);
+  task_started(3, 0, intern("answer"));
+  run.at(60, 1);
+  task_ended(3);
+  run.finish();
+  const Analysed found(file("parts"));
+  ASSERT_EQ(found.found.latencies.size(), 1U);
+  const LatencyStatistics& one = found.found.latencies[0];
+  EXPECT_EQ(one.name, "question");
+  EXPECT_EQ(one.count, 1U);
+  EXPECT_EQ(one.bytes, 100U);
+  EXPECT_EQ(one.window, 10'000);
+  EXPECT_EQ(one.wire, 15'000);
+  EXPECT_EQ(one.progress, 20'000);
+  EXPECT_EQ(one.worker, 7'000);
+  EXPECT_THAT(summary_text(found.model, found.found),
+              ContainsRegex("question +1 +100 B +10 us +15 us +20 us +7 us\n"));
+  const auto data = nlohmann::json::parse(report_data(found.model, found.found));
+  EXPECT_EQ(data.at("latencies").at(0).at("parts"),
+            (nlohmann::json{10'000, 15'000, 20'000, 7'000}));
 }
 
 // A task may write only when the send of the value before has ended.
@@ -719,6 +764,7 @@ TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   const Analysed run(path);
   const auto data = nlohmann::json::parse(report_data(run.model, run.found));
   EXPECT_EQ(data.at("colours"), (nlohmann::json{{"potrf", "0da860"}}));
+  EXPECT_EQ(data.at("places"), (nlohmann::json{{"potrf", "apps/cholesky.cpp:17"}}));
   Input input(path);
   to_dot(input, file("c.dot"));
   EXPECT_THAT(text_of("c.dot"), ContainsRegex("potrf.*fillcolor=\"#0da860\""));
@@ -966,10 +1012,35 @@ TEST_F(TraceTool, Report_HasTheFindingsAndAllRows) {
   EXPECT_NEAR(sum / static_cast<double>(data.at("utilization").size()), 0.5, 0.01);
 }
 
+// Two tasks are made at 0, and run one after the other for 10 us each.
+TEST_F(TraceTool, Report_HasTheTasksThatAreMadeAndHaveNotEnded) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Recorder recorder(shoal::testing::options_with(time, file("made")));
+  const Track worker = recorder.make_track(0, 0, "worker 0");
+  worker.enter();
+  for (const std::uint64_t id : {1U, 2U}) task_created(id, 0, 0);
+  for (const std::uint64_t id : {1U, 2U}) {
+    task_ready(id, 0);
+    task_started(id, 0, intern("cell"));
+    time.set(time.now_ns() + 10'000);
+    task_ended(id);
+  }
+  Track::leave();
+  recorder.finish();
+  const Analysed run(file("made"));
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  const auto& made = data.at("made");
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    EXPECT_NEAR(made.at(i).get<double>(), 2 * i < made.size() ? 2 : 1, 1e-3) << i;
+  }
+}
+
 TEST_F(TraceTool, Report_WorksInABrowser) {
   TraceWorld world = rounds_world(4, 30, 100'000);
   world.slow_down(2, 3);
   world.add("</script><b>\"name\" & 'more'", 0, 5'000);
+  world.add("sending tiles", 1, 5'000);  // a transfer of a flow
   const std::string trace = record(std::move(world));
   run_tool("report " + trace + " -o " + file("page.html"));
   ASSERT_EQ(status_, 0);

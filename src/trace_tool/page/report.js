@@ -157,6 +157,7 @@ const taskNames = [...new Set(sources.flatMap(one => one.statistics.map(row => r
 const ownColors = Object.assign({}, ...sources.map(one => one.colours));  // that the program chose
 const colorByName = new Map(taskNames.map((name, i) =>
   [name, ownColors[name] ? '#' + ownColors[name] : palette[i % palette.length]]));
+const places = Object.assign({}, ...sources.map(one => one.places));  // of tasks in the source
 const colorOf = names.map(name => colorByName.get(name) || palette[6]);
 const labelOf = row => `${isPair ? 'AB'[tracks[row].source] + ' ' : ''}rank ${tracks[row].rank} ` +
   tracks[row].name;
@@ -226,6 +227,10 @@ if (isPair) {
       return [one.rank, one.workers, one.tasks, share(one.busy, whole), share(one.handlers, whole),
         share(one.asleep, whole), share(one.other, whole), share(one.window, data.duration)];
     }));
+  table('latencies', ['handler', 'messages', 'bytes', 'in window', 'on the way', 'until the rank looks',
+    'until a worker is free'],
+    data.latencies.map(one => [one.name, one.count, bytesText(one.bytes),
+      ...one.parts.map(ns => timeText(ns / one.count))]));
 }
 
 // ---- timeline ---------------------------------------------------------------------------------
@@ -544,9 +549,10 @@ const tipText = at => {
   }
   const i = at.segment;
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
+  const place = places[nameText(segments.name[i])];
   return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
-    labelOf(at.track) + needsText(i);
+    labelOf(at.track) + (place ? `\nmade at ${place}` : '') + needsText(i);
 };
 const taskText = i => nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys[i] : '');
 const needsText = i => {
@@ -650,7 +656,9 @@ byId('search').addEventListener('keydown', event => {
 scroller.addEventListener('scroll', redraw);
 window.addEventListener('resize', redraw);
 
-for (const name of taskNames.slice(0, 12)) {
+// Transfers of flows have a name for each family of data: those of the tasks would not be seen.
+const isTransfer = name => /^(sending|receiving) /.test(name);
+for (const name of taskNames.filter(name => !isTransfer(name)).slice(0, 12)) {
   const item = add(byId('legend'), 'span');
   add(item, 'i').style.background = colorByName.get(name);
   item.append(name);
@@ -704,10 +712,13 @@ const chartOverTime = () => {
       value: (chart, part) => part == null ? '' : part.toFixed(1) + ' %'});
     series.push({label: 'ready tasks' + ofRun(source), scale: 'tasks', spanGaps: true, width: 1,
       stroke: kSourceColor[source], value: (chart, count) => count == null ? '' : count.toFixed(1)});
+    series.push({label: 'tasks made, not ended' + ofRun(source), scale: 'tasks', spanGaps: true,
+      width: 1, dash: [4, 3], stroke: kSourceColor[source],
+      value: (chart, count) => count == null ? '' : count.toFixed(1)});
   });
   const rowsOf = sources.map(one => [
     one.utilization.map((_, i) => (i + .5) * one.duration / one.utilization.length),
-    one.utilization.map(part => 100 * part), one.ready]);
+    one.utilization.map(part => 100 * part), one.ready, one.made]);
   addTimeChart('over-time', 190, {
     scales: {x: {time: false}, '%': {range: [0, 100]},
       tasks: {range: (chart, least, most) => [0, Math.max(most, 1)]}},
