@@ -3,6 +3,9 @@
 #include <shoal/future.hpp>
 #include <shoal/remote_promise.hpp>
 
+#include <algorithm>
+#include <iterator>
+
 namespace shoal::python {
 
 namespace {
@@ -31,14 +34,15 @@ Object take_raised() {
 
 /// UTF-8 text of a str; `otherwise` for nullptr and after an error, which it clears.
 std::string text_of(PyObject* text, const char* otherwise) {
-  const char* const bytes = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
+  const char* const bytes = text != nullptr ? PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
   PyErr_Clear();
   return bytes != nullptr ? bytes : otherwise;
 }
 
 std::string describe_python(PyObject* exception) {
   const Object format = find("format_exception");
-  const Object text = format ? Object::own(PyObject_CallOneArg(format.get(), exception)) : Object();
+  Object text;
+  if (format) text = Object::own(PyObject_CallFunctionObjArgs(format.get(), exception, nullptr));
   return text_of(text.get(), "a Python exception whose text cannot be made");
 }
 
@@ -59,31 +63,67 @@ std::string plain_text(PyObject* exception) {
   return text_of(text.get(), "");
 }
 
-void set(const char* name, const std::exception& error) {
-  const Object type = find(name);
-  if (type) PyErr_SetString(type.get(), error.what());
+/// Raises the class of shoal._errors with the text of a C++ exception.
+void raise_text(PyObject* type, const std::exception& error) {
+  PyErr_SetString(type, error.what());
 }
 
-void set(const TaskError& error) {
-  const Object type = find("TaskError");
-  if (!type) return;
-  const Object exception =
-      Object::own(PyObject_CallFunction(type.get(), "siss", error.what(), int{error.rank()},
+void raise_task_error(PyObject* type, const std::exception& exception) {
+  const auto& error = static_cast<const TaskError&>(exception);
+  const Object made =
+      Object::own(PyObject_CallFunction(type, "siss", error.what(), int{error.rank()},
                                         error.task_name().c_str(), error.text().c_str()));
-  if (exception) PyErr_SetObject(type.get(), exception.get());
+  if (made) PyErr_SetObject(type, made.get());
 }
+
+template <class E>
+[[noreturn]] void throw_with_text(PyObject* exception) {
+  throw E(plain_text(exception));
+}
+
+[[noreturn]] void throw_task_error(PyObject* exception) {
+  const Object rank = Object::own(PyObject_GetAttrString(exception, "rank"));
+  const long number = rank ? PyLong_AsLong(rank.get()) : -1;
+  PyErr_Clear();
+  throw TaskError(Rank(static_cast<int>(number)), attribute(exception, "task"),
+                  attribute(exception, "text"));
+}
+
+template <class E>
+bool is(const std::exception& error) {
+  return dynamic_cast<const E*>(&error) != nullptr;
+}
+
+/// An exception of shoal and its class in shoal._errors.
+struct Kind {
+  const char* name;
+  bool (*matches)(const std::exception&);
+  void (*raise)(PyObject* type, const std::exception&) = &raise_text;
+  /// From Python to C++; nullptr: it travels as a PythonError.
+  void (*throw_cpp)(PyObject* exception) = nullptr;
+};
+
+/// Derived classes before their bases.
+constexpr Kind kinds[] = {
+    {"CancelledError", &is<CancelledError>, &raise_text, &throw_with_text<CancelledError>},
+    {"TaskError", &is<TaskError>, &raise_task_error, &throw_task_error},
+    {"StuckError", &is<StuckError>, &raise_text, &throw_with_text<StuckError>},
+    {"CheckError", &is<CheckError>},
+    {"ConfigError", &is<ConfigError>},
+    {"DecodeError", &is<DecodeError>},
+    {"TransportError", &is<TransportError>},
+    {"BrokenPromise", &is<BrokenPromise>},
+    {"RemoteError", &is<RemoteError>},
+    {"Error", &is<Error>},
+};
 
 }  // namespace
 
 void throw_python_exception(Object exception) {
-  if (is_a(exception.get(), "CancelledError")) throw CancelledError(plain_text(exception.get()));
-  if (is_a(exception.get(), "StuckError")) throw StuckError(plain_text(exception.get()));
-  if (is_a(exception.get(), "TaskError")) {
-    const Object rank = Object::own(PyObject_GetAttrString(exception.get(), "rank"));
-    const long number = rank ? PyLong_AsLong(rank.get()) : -1;
-    PyErr_Clear();
-    throw TaskError(Rank(static_cast<int>(number)), attribute(exception.get(), "task"),
-                    attribute(exception.get(), "text"));
+  for (const Kind& kind : kinds) {
+    if (kind.throw_cpp != nullptr && is_a(exception.get(), kind.name)) {
+      kind.throw_cpp(exception.get());
+    }
   }
   const std::string text = describe_python(exception.get());
   throw PythonError(text, std::move(exception));
@@ -97,31 +137,17 @@ Object call(PyObject* function, PyObject* arguments, PyObject* keywords) {
   return result;
 }
 
-void set_python_error(const std::exception_ptr& error) {
+void set_python_error(const std::exception_ptr& thrown) {
   try {
-    std::rethrow_exception(error);
-  } catch (const PythonError& e) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(e.exception())), e.exception());
-  } catch (const CancelledError& e) {
-    set("CancelledError", e);
-  } catch (const TaskError& e) {
-    set(e);
-  } catch (const StuckError& e) {
-    set("StuckError", e);
-  } catch (const CheckError& e) {
-    set("CheckError", e);
-  } catch (const ConfigError& e) {
-    set("ConfigError", e);
-  } catch (const DecodeError& e) {
-    set("DecodeError", e);
-  } catch (const TransportError& e) {
-    set("TransportError", e);
-  } catch (const BrokenPromise& e) {
-    set("BrokenPromise", e);
-  } catch (const RemoteError& e) {
-    set("RemoteError", e);
-  } catch (const Error& e) {
-    set("Error", e);
+    std::rethrow_exception(thrown);
+  } catch (const PythonError& error) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.exception())), error.exception());
+  } catch (const std::exception& error) {
+    const auto* const kind =
+        std::ranges::find_if(kinds, [&](const Kind& one) { return one.matches(error); });
+    if (kind == std::end(kinds)) throw;
+    const Object type = find(kind->name);
+    if (type) kind->raise(type.get(), error);
   }
 }
 

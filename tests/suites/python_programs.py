@@ -10,7 +10,7 @@ import suite
 
 PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
             "refusals": "good",
-            "thread_states": "good"}
+            "thread_states": "good", "errors": "good"}
 
 
 class Programs(suite.Suite):
