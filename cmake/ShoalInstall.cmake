@@ -31,7 +31,7 @@ install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDI
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
 # It looks for the library from there.
-install(FILES "${PROJECT_SOURCE_DIR}/src/python/edat.py"
+install(FILES "${PROJECT_SOURCE_DIR}/python/edat/edat.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/python")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md"
               "${PROJECT_SOURCE_DIR}/CHANGELOG.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -11,7 +11,7 @@ import suite
 class Programs(suite.Suite):
 
     def setUp(self):
-        python = suite.build().source / "src" / "python"
+        python = suite.build().source / "python" / "edat"
         self.environment = {
             "PYTHONPATH": str(python),
             "SHOAL_EDAT_LIBRARY": self.program("libshoal_edat.so"),
@@ -95,6 +95,25 @@ class OneProcess(Programs):
             program.send_signal(signal.SIGINT)
             program.communicate(timeout=self.timeout)
         self.assertIn(program.returncode, (-signal.SIGINT, 1, 130))
+
+
+class WithThePackage(suite.Suite):
+    """Beside the package shoal, edat.py has the library of that."""
+
+    def test_one_copy_of_the_library(self):
+        package = suite.build().folder / "python"
+        if not any(package.glob("shoal/_core*.so")):
+            self.skipTest("this build is without the Python package")
+        program = ("import edat, shoal\n"
+                   "edat.edatInit({'EDAT_NUM_WORKERS': 1})\n"
+                   "edat.edatFinalise()\n"
+                   "assert shoal.run(lambda world: world.size, ranks=2, args=[]) == 2\n"
+                   "files = {line.split()[-1] for line in open('/proc/self/maps')}\n"
+                   "print([file for file in files if 'shoal_edat' in file or '/_core.' in file])\n")
+        result = self.run_command([suite.build().variables["SHOAL_PYTHON_PROGRAM"], "-c", program],
+                                  environment={"PYTHONPATH": str(package),
+                                               "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertRegex(result.output, r"^\['[^']*/shoal/_core[^']*'\]\n$")
 
 
 class Processes(Programs):

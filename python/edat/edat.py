@@ -246,11 +246,13 @@ def _candidates(given):
     variable = os.environ.get("SHOAL_EDAT_LIBRARY", "")
     if variable:
         return [variable]
+    # The package shoal beside this file has edat.h inside: one copy of the library for both.
+    found = sorted(pathlib.Path(__file__).parent.glob("shoal/_core*.so"))
     # Installed: <prefix>/share/shoal/python/edat.py and <prefix>/lib*/[*/]libshoal_edat.so.
-    here = pathlib.Path(__file__).resolve().parent
-    found = [str(path) for prefix in here.parents[2:3] for pattern in ("lib*", "lib*/*")
-             for path in sorted(prefix.glob(f"{pattern}/libshoal_edat.so"))]
-    return [*found, "libshoal_edat.so"]
+    for prefix in pathlib.Path(__file__).resolve().parents[3:4]:
+        for pattern in ("lib*", "lib*/*"):
+            found += sorted(prefix.glob(f"{pattern}/libshoal_edat.so"))
+    return [*map(str, found), "libshoal_edat.so"]
 
 
 def _load(given):
