@@ -88,8 +88,8 @@ nb::object loaded(Payload&& payload) {
 
 Outcome to_outcome(PyObject* pair) {
   Outcome outcome;
-  outcome.is_error = PyObject_IsTrue(PyTuple_GET_ITEM(pair, 0)) == 1;
-  outcome.payload = to_payload(PyTuple_GET_ITEM(pair, 1));
+  outcome.is_error = PyObject_IsTrue(PyTuple_GetItem(pair, 0)) == 1;
+  outcome.payload = to_payload(PyTuple_GetItem(pair, 1));
   return outcome;
 }
 

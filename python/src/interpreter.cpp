@@ -18,6 +18,7 @@ struct Store {
   std::vector<PyObject*> deferred;   // guarded by mutex
   std::atomic<bool> has_deferred{};  // a hint: the mutex orders the list itself
   std::atomic<long> states{};
+  PyInterpreterState* interpreter = nullptr;  // set once, by the import of the module
 };
 
 Store& store() {
@@ -36,7 +37,7 @@ PyThreadState* take_idle() {
 PyThreadState* take_state() {
   if (PyThreadState* const state = take_idle(); state != nullptr) return state;
   ++store().states;
-  return PyThreadState_New(PyInterpreterState_Main());
+  return shoal_new_thread_state(store().interpreter);
 }
 
 // Without the mutex: a destructor may run any Python code.
@@ -52,6 +53,8 @@ void drop_deferred() {
 }
 
 }  // namespace
+
+void use_this_interpreter() { store().interpreter = PyInterpreterState_Get(); }
 
 InPython::InPython() {
   shoal_attach_thread_state(take_state());
@@ -87,7 +90,7 @@ Counts counts() {
 
 void Object::drop(PyObject* object) noexcept {
   if (Py_IsInitialized() == 0) return;  // the end of the process, which frees all
-  if (PyGILState_Check() != 0) {
+  if (shoal_holds_gil() != 0) {
     Py_DECREF(object);
     return;
   }

@@ -7,6 +7,9 @@
 
 namespace shoal::python {
 
+/// Sets the interpreter that runs the code of all fibers. **Caller**: holds the GIL.
+void use_this_interpreter();
+
 /// Section of C++ code that calls Python, on a thread that does not hold the GIL. It takes the GIL
 /// with a thread state of its own, which stays with the fiber while Python code waits in it.
 /// **Blocks**: for the GIL.

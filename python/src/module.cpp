@@ -564,6 +564,7 @@ void bind_teams(nb::module_& module) {
 
 void bind(nb::module_& module) {
   module.doc() = "The library behind the package shoal.";
+  use_this_interpreter();
   nb::set_leak_warnings(false);  // the hooks stay, and with them what they refer to
   nb::register_exception_translator(
       [](const std::exception_ptr& error, void* /*unused*/) { set_python_error(error); });

@@ -1,4 +1,6 @@
-/* The part of CPython's thread states that its public interface does not reach. */
+/* Thread states that travel with the fibers of their tasks (docs/design/python.md).
+   Implementations: thread_state_inside.c for Python 3.11, and thread_state_stable.cpp, which needs
+   the stable ABI only, for newer ones. */
 #ifndef SHOAL_PYTHON_THREAD_STATE_H
 #define SHOAL_PYTHON_THREAD_STATE_H
 
@@ -8,12 +10,18 @@
 extern "C" {
 #endif
 
+/* Makes a thread state that is attached to no thread. Without the GIL. */
+PyThreadState* shoal_new_thread_state(PyInterpreterState* interpreter);
+
 /* Takes the GIL with a thread state, on whichever thread calls, and makes it the state that
    PyGILState_Ensure() finds there. */
 void shoal_attach_thread_state(PyThreadState* state);
 
 /* Gives up the GIL and the thread state of the caller, which another thread may attach. */
 PyThreadState* shoal_detach_thread_state(void);
+
+/* Whether the calling thread holds the GIL. */
+int shoal_holds_gil(void);
 
 #ifdef __cplusplus
 }

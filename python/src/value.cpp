@@ -31,12 +31,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 
 Payload to_payload(PyObject* pair) {
   Payload payload;
-  payload.body = copy_buffer(PyTuple_GET_ITEM(pair, 0));
-  PyObject* const buffers = PyTuple_GET_ITEM(pair, 1);
-  const Py_ssize_t count = PyList_GET_SIZE(buffers);
+  payload.body = copy_buffer(PyTuple_GetItem(pair, 0));
+  PyObject* const buffers = PyTuple_GetItem(pair, 1);
+  const Py_ssize_t count = PyList_Size(buffers);
   payload.buffers.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    payload.buffers.push_back(copy_buffer(PyList_GET_ITEM(buffers, i)));
+    payload.buffers.push_back(copy_buffer(PyList_GetItem(buffers, i)));
   }
   return payload;
 }

@@ -50,7 +50,7 @@ struct Setting {
 /// Facts that decide which MPI a process loads. Texts are empty where nothing is known.
 struct MpiChoice {
   std::string plugin;        // --mpi-plugin: name or file
-  std::string name;          // --mpi: openmpi, mpich, system or abi
+  std::string name;          // --mpi: openmpi, mpich, mpich_abi, system or abi
   std::string launcher;      // of this process, for people
   std::string launcher_mpi;  // that it belongs to: "Open MPI" or "MPICH"
   std::string header;        // that the program was compiled with: likewise, or "the standard ABI"

@@ -113,9 +113,10 @@ constexpr Words<std::string_view, 4> flow_scheduler_words{{{"locality", "localit
                                                            {"fifo", "fifo"},
                                                            {"priority", "priority"},
                                                            {"completion", "completion"}}};
-constexpr Words<std::string_view, 5> mpi_words{{{"auto", ""},
+constexpr Words<std::string_view, 6> mpi_words{{{"auto", ""},
                                                 {"openmpi", "openmpi"},
                                                 {"mpich", "mpich"},
+                                                {"mpich_abi", "mpich_abi"},
                                                 {"system", "system"},
                                                 {"abi", "abi"}}};
 constexpr Words<net::ProgressPolicy, 3> progress_words{{{"worker", net::ProgressPolicy::worker},
@@ -213,7 +214,8 @@ constexpr std::array<Option, 48> all_options{{
      "maximum number of processes per node that use shared memory (1 disables it)",
      [](C& c, const S& s) { c.node_processes = static_cast<int>(parse_number(s, ranks_kind)); },
      [](const C& c) { return std::to_string(c.node_processes); }},
-    {"mpi", "auto|openmpi|mpich|system|abi", "the MPI to use where the launcher does not tell",
+    {"mpi", "auto|openmpi|mpich|mpich_abi|system|abi",
+     "the MPI to use where the launcher does not tell",
      [](C& c, const S& s) { c.mpi = parse_word(s, mpi_words); },
      [](const C& c) { return c.mpi.empty() ? std::string("auto") : c.mpi; }},
     {"mpi-plugin", "NAME|FILE", "plug-in to load for MPI, whatever the launcher",

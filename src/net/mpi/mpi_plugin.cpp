@@ -96,7 +96,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 4> plugin_names{"openmpi", "mpich", "system", "abi"};
+constexpr std::array<const char*, 5> plugin_names{"openmpi", "mpich", "mpich_abi", "system", "abi"};
 
 std::string file_name(const std::string& plugin) { return "libshoal_mpi_" + plugin + ".so"; }
 
@@ -238,7 +238,7 @@ Plugin Search::for_process() {
     case MpiKind::openmpi:
       return required({"openmpi", "system"}, problem);
     case MpiKind::mpich:
-      return required({"mpich", "system"}, problem);
+      return required({"mpich", "mpich_abi", "system"}, problem);
     case MpiKind::abi:
       return required({"abi", "system"}, problem);
     case MpiKind::unknown:
@@ -250,8 +250,8 @@ Plugin Search::for_process() {
 Plugin Search::for_launcher() {
   wanted_ = kind_of_name(choice_.launcher_mpi);
   const std::string by = choice_.launcher + " started this process";
-  std::vector<std::string> names{"system", "abi"};
-  names.insert(names.begin(), wanted_ == MpiKind::openmpi ? "openmpi" : "mpich");
+  std::vector<std::string> names{"mpich", "mpich_abi", "system", "abi"};
+  if (wanted_ == MpiKind::openmpi) names = {"openmpi", "system", "abi"};
   if (!choice_.name.empty()) {
     if (std::ranges::find(names, choice_.name) == names.end()) {
       throw ConfigError(fmt::format(
