@@ -1,10 +1,11 @@
 """Task graphs whose keys are Python objects, and the bytes by which keys are known."""
 
+import inspect
 import io
 import pickle
 import struct
 
-from . import _core, _errors
+from . import _core, _errors, _wire
 from ._run import current_world
 
 _TEXT_MAX = 80  # characters of a key in reports
@@ -89,14 +90,92 @@ def call_with_key(function, code):
     return function(decode_key(code))
 
 
+def call_with_inputs(function, code, inputs):
+    """Runs a task with the values that have come for its inputs, as (name, body, buffers)."""
+    key = decode_key(code)
+    return function(key, [(name, _wire.load(body, buffers)) for name, body, buffers in inputs])
+
+
+class _Inputs:
+    """Parameters of a task behind its key: those that take one value, and the one, as *parts, that
+    takes all that come."""
+
+    def __init__(self, task, graph):
+        self._graph = graph
+        self.names, self.defaults, self.rest = [], {}, None
+        self.keywords = set()  # that are given by name only
+        try:
+            key, *parameters = inspect.signature(task).parameters.values()
+        except (TypeError, ValueError):  # a function of C, or one without parameters
+            return
+        if key.kind is key.VAR_POSITIONAL:  # it takes whatever comes
+            return
+        for parameter in parameters:
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                self.rest = parameter.name
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                continue
+            else:
+                self.names.append(parameter.name)
+                if parameter.default is not parameter.empty:
+                    self.defaults[parameter.name] = parameter.default
+                if parameter.kind is parameter.KEYWORD_ONLY:
+                    self.keywords.add(parameter.name)
+
+    def __bool__(self):
+        return bool(self.names or self.rest)
+
+    @property
+    def are_counted(self):
+        """Whether each task gets as many values as there are inputs."""
+        return self.rest is None and not self.defaults
+
+    def check(self, name):
+        if name != self.rest and name not in self.names:
+            known = ", ".join(map(repr, filter(None, [*self.names, self.rest])))
+            raise _errors.CheckError(
+                f"task graph {self._graph!r} has no input {name!r}: parameters of its task behind "
+                f"the key are its inputs{': ' + known if known else ', and there is none'}")
+
+    def place(self, key, values):
+        """Positional and keyword arguments of a task."""
+        given, rest = {}, []
+        for name, value in values:
+            if name == self.rest:
+                rest.append(value)
+            elif name in given:
+                raise _errors.CheckError(
+                    f"task graph {self._graph!r}: two values were sent to input {name!r} of task "
+                    f"{_text_of(key)}: send one, or take several by a parameter *{name}")
+            else:
+                given[name] = value
+        given = self.defaults | given
+        missing = [name for name in self.names if name not in given]
+        if missing:
+            raise _errors.CheckError(
+                f"task graph {self._graph!r}: task {_text_of(key)} has all its dependencies, but "
+                f"no value for {', '.join(map(repr, missing))}: send one, or give the parameter a "
+                "default")
+        first = [given.pop(name) for name in self.names if name not in self.keywords]
+        return (*first, *rest), given
+
+
 class TaskGraph:
     """A graph of tasks that are named by keys. A task runs when it has been fulfilled as often as
     its indegree says. Made in the main function, on all ranks in the same order.
 
+        def run(key, left, right):
+            ...
+        graph = shoal.TaskGraph(run)
+        graph.send((1, 2), left=3.5)
+
     Parameters:
-        task: function of the key, which runs as a task and may wait.
-        indegree: number of calls of fulfill() before a task runs, at least 1; or a function of the
-            key that returns it.
+        task: function of the key, which runs as a task and may wait. Further parameters are inputs,
+            which send() brings from any rank; one with a default is optional, and *parts takes all
+            values that are sent to `parts`, in no particular order.
+        indegree: number of dependencies of a task, at least 1, or a function of the key that
+            returns it: fulfill() counts as one, and each value of send(). Default: the number of
+            inputs, or 1 without inputs.
         rank: function of the key that returns the rank of its task. By default the bytes of the
             key decide (encode_key()), and never hash().
         priority: function of the key; larger runs first.
@@ -106,11 +185,18 @@ class TaskGraph:
     Keys are values that can be hashed and pickled: numbers, strings, bytes, None, tuples and
     frozensets of them, and objects of classes of the program. Equal numbers are one key."""
 
-    def __init__(self, task, indegree=1, *, rank=None, priority=None, name="graph", team=None):
+    def __init__(self, task, indegree=None, *, rank=None, priority=None, name="graph", team=None):
         for what, function in (("task", task), ("rank", rank), ("priority", priority)):
             if function is not None and not callable(function):
                 raise _errors.CheckError(
                     f"task graph {name!r}: {what} is {function!r}: give a function of the key")
+        self._inputs = _Inputs(getattr(task, "_function", task), name)
+        if indegree is None:
+            if not self._inputs.are_counted:
+                raise _errors.CheckError(
+                    f"task graph {name!r}: its task has an optional input, or takes several values "
+                    "by one parameter: give indegree=, a number or a function of the key")
+            indegree = len(self._inputs.names) or 1
         if not callable(indegree):
             if isinstance(indegree, bool) or not isinstance(indegree, int) or indegree < 1:
                 raise _errors.CheckError(
@@ -121,14 +207,19 @@ class TaskGraph:
                 return count
         self._world = current_world()
         self._graph = _core._TaskGraph(team or self._world, name, self._in_world(task), indegree,
-                                       rank, priority)
+                                       rank, priority, bool(self._inputs))
 
     def _in_world(self, task):
         from ._run import _in_world
         from ._tasks import _run_body
-        world = self._world
+        world, place = self._world, self._inputs.place
         body = getattr(task, "_function", task)  # of a function with @task
-        return lambda key: _in_world(world, _run_body, body, (key,), {})
+
+        def run(key, values=()):
+            given, named = place(key, values)
+            _in_world(world, _run_body, body, (key, *given), named)
+
+        return run
 
     def fulfill(self, key, count=1):
         """Counts one dependency of a task, or several, as fulfilled, from any rank."""
@@ -136,3 +227,20 @@ class TaskGraph:
             raise _errors.CheckError(
                 f"fulfill() with count={count!r}: give a number that is at least 1")
         self._graph.fulfill(encode_key(key), _text_of(key), count)
+
+    def send(self, key, /, **values):
+        """Sends values to inputs of a task, from any rank: each counts as one dependency. They are
+        pickled, so that the task gets values of its own."""
+        self.send_all([key], **values)
+
+    def send_all(self, keys, /, **values):
+        """Sends values to inputs of several tasks. A value travels once to each of their ranks."""
+        keys = [(encode_key(key), _text_of(key)) for key in keys]
+        if not values:
+            raise _errors.CheckError("send() without a value: name an input, as in "
+                                     "graph.send(key, left=3), or call fulfill()")
+        for name in values:
+            self._inputs.check(name)
+        if keys:
+            for name, value in values.items():
+                self._graph.send(keys, name, _wire.dump(value, f"input {name!r} of a task"))

@@ -37,6 +37,7 @@ class Worlds {
       }
       auto* const here = nb::inst_ptr<PyWorld>(nb::handle(object));
       here->team = nullptr;
+      *here->ended = true;
       here->kept = nullptr;
       Py_DECREF(object);
     }

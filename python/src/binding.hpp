@@ -7,8 +7,10 @@
 #include <shoal/world.hpp>
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "errors.hpp"
@@ -30,6 +32,9 @@ struct Hooks {
   PyObject* call_with_key = nullptr;  // (function, bytes of the key) -> object
   PyObject* invoke = nullptr;  // (world, object, body, buffers) -> (is_error, (body, buffers))
   PyObject* dump = nullptr;    // (object) -> (body, buffers)
+  // (function, bytes of the key, list of (name, body, buffers)) -> object
+  PyObject* call_with_inputs = nullptr;
+  PyObject* adopt = nullptr;  // (old value or None, new value) -> value
 };
 Hooks& hooks();
 
@@ -47,30 +52,44 @@ Hooks& hooks();
 class Kept {
  public:
   explicit Kept(World& world) : world_(world) {}
-  // In reverse order, on all ranks. Destructors may wait.
-  ~Kept() {
-    while (!objects_.empty()) objects_.pop_back();
-  }
+  ~Kept() { end(); }
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
   /// **Caller**: holds the GIL, which guards the list.
   void add(std::shared_ptr<void> object) { objects_.push_back(std::move(object)); }
-  /// Waits for work that may use the objects. **Caller**: the main function, without the GIL.
+  /// Waits for work that may use the objects, and ends them in reverse order, on all ranks.
+  /// **Caller**: the main function, without the GIL. **Errors**: those of the work, and of fail().
   void wait() {
     if (!objects_.empty()) world_.wait();
+    end();
+    if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+  /// Keeps the error of an object that has ended, unless there is one.
+  void fail(std::exception_ptr error) {
+    if (error_ == nullptr) error_ = std::move(error);
   }
 
  private:
+  // Destructors may wait.
+  void end() {
+    while (!objects_.empty()) objects_.pop_back();
+  }
+
   World& world_;
   std::vector<std::shared_ptr<void>> objects_;
+  std::exception_ptr error_;
 };
+
+/// Whether the run of a world has ended, for objects that outlive it.
+using RunEnd = std::shared_ptr<std::atomic<bool>>;
 
 /// A team as Python sees it. It outlives the run: calls are refused then.
 struct PyTeam {
   Team* team = nullptr;
   std::optional<std::weak_ptr<Team>> owner{};  // of a team that is not the world
   Kept* kept = nullptr;                        // nullptr: the main function has ended
+  RunEnd ended = std::make_shared<std::atomic<bool>>(false);
 
   [[nodiscard]] Team& get() const {
     if (team != nullptr && !(owner && owner->expired())) return *team;
@@ -132,6 +151,7 @@ void end_worlds(const std::vector<World*>& ended);
 
 void bind_arrays(nb::module_& module);
 void bind_events(nb::module_& module);
+void bind_flows(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_objects(nb::module_& module);
 

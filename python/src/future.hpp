@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "binding.hpp"
 #include "errors.hpp"
 #include "value.hpp"
 
@@ -27,7 +28,8 @@ namespace nb = nanobind;
 /// future.
 class PyFuture {
  public:
-  explicit PyFuture(SharedFuture<Value> future) : future_(std::move(future)) {}
+  PyFuture(SharedFuture<Value> future, RunEnd ended)
+      : future_(std::move(future)), ended_(std::move(ended)) {}
   // The last one of a future whose error nobody has taken fails the world.
   ~PyFuture() {
     if (!future_.valid()) return;
@@ -36,6 +38,7 @@ class PyFuture {
   }
   PyFuture(PyFuture&& other) noexcept
       : future_(std::exchange(other.future_, {})),
+        ended_(std::move(other.ended_)),
         value_(std::move(other.value_)),
         error_(std::move(other.error_)) {}
   PyFuture(const PyFuture&) = delete;
@@ -55,6 +58,7 @@ class PyFuture {
   }
   void wait(std::optional<double> timeout) {
     if (!future_.valid()) return;
+    check_run();
     const SharedFuture<Value> kept = future_;
     FutureStatus status = FutureStatus::ready;
     {
@@ -74,12 +78,14 @@ class PyFuture {
   }
   [[nodiscard]] bool done() const {
     if (!future_.valid() || future_.shared_state()->is_ready()) return true;
+    if (*ended_) return false;
     const SharedFuture<Value> kept = future_;
     const OutsidePython outside;
     return kept.is_ready();
   }
   /// Runs callback(argument) as a task when the value or the error is there.
   void on_done(nb::handle callback, nb::handle argument) const {
+    check_run();
     auto run = [kept = future_, function = Object::share(callback.ptr()),
                 arguments = Object::own(PyTuple_Pack(1, argument.ptr()))]() mutable {
       const InPython in_python;
@@ -114,6 +120,11 @@ class PyFuture {
   }
 
  private:
+  void check_run() const {
+    if (!future_.valid() || !*ended_ || future_.shared_state()->is_ready()) return;
+    throw CheckError(
+        "the run of this future has ended without a value for it: nothing can fulfil it any more");
+  }
   /// Takes the value or the exception, which is there. Other errors of shoal stay in the future.
   void take() {
     const SharedFuture<Value> future = future_;
@@ -126,6 +137,7 @@ class PyFuture {
   }
 
   SharedFuture<Value> future_;  // not valid: the value or the exception is here
+  RunEnd ended_;
   Object value_;
   Object error_;
 };

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <shoal/gathered.hpp>
 #include <shoal/graph.hpp>
 #include <shoal/key.hpp>
 #include <shoal/team.hpp>
@@ -10,6 +11,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "binding.hpp"
 
@@ -62,21 +65,52 @@ class KeyFunction {
   std::shared_ptr<Object> function_;
 };
 
+/// A value that travels along an edge, for an input of a task.
+struct Input {
+  std::string name;
+  Payload value;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, value);
+  }
+};
+
+/// Calls the body of a task with its inputs. **Caller**: holds the GIL.
+void call_with_inputs(const Object& body, const Key& key, Gathered<Input> inputs) {
+  nb::list list;
+  for (Input& input : inputs.values) {
+    const auto [bytes, buffers] = to_python(std::move(input.value));
+    list.append(nb::make_tuple(input.name, nb::handle(bytes.get()), nb::handle(buffers.get())));
+  }
+  const nb::bytes code(key.code.data(), key.code.size());
+  static_cast<void>(call(hooks().call_with_inputs,
+                         pack(body.get(), code.ptr(), list.ptr()).get()));
+}
+
 /// A task graph, which ends with the main function of its rank.
 class PyGraph {
  public:
   PyGraph(PyTeam& team, const std::string& name, nb::handle task, nb::handle indegree,
-          nb::handle rank, nb::handle priority) {
+          nb::handle rank, nb::handle priority, bool has_inputs) {
     Team& here = team.get();
     if (team.kept == nullptr) {
       throw CheckError("task graph '" + name +
                        "' is made in a task: make it in the main function, on all ranks");
     }
     auto graph = std::make_shared<TaskGraph<Key>>(here, name);
-    graph->set_task([body = KeyFunction(task)](const Key& key) {
-      const InPython in_python;
-      static_cast<void>(body(key));
-    });
+    if (has_inputs) {
+      graph->set_task([body = std::make_shared<Object>(Object::share(task.ptr()))](
+                          const Key& key, Gathered<Input> inputs) {
+        const InPython in_python;
+        call_with_inputs(*body, key, std::move(inputs));
+      });
+    } else {
+      graph->set_task([body = KeyFunction(task)](const Key& key) {
+        const InPython in_python;
+        static_cast<void>(body(key));
+      });
+    }
     graph->set_indegree([f = KeyFunction(indegree)](const Key& key) { return f.number(key); });
     const int size = here.size();
     if (rank.is_none()) {
@@ -98,17 +132,36 @@ class PyGraph {
   }
 
   void fulfill(const nb::bytes& code, const std::string& text, int count) {
-    const std::shared_ptr<TaskGraph<Key>> graph = graph_.lock();
-    if (graph == nullptr) {
-      throw CheckError("task graph '" + name_ +
-                       "' has ended with the main function of its rank: fulfill its tasks before");
-    }
+    const auto graph = get();
     const Key key{std::string(code.c_str(), code.size()), text};
     const OutsidePython outside;
     graph->fulfill(key, count);
   }
+  /// Sends one value to an input of several tasks; `keys` are pairs of bytes and text.
+  void send(const nb::list& keys, const std::string& input, nb::handle payload) {
+    const auto graph = get();
+    std::vector<Key> targets;
+    for (const nb::handle key : keys) {
+      const auto code = nb::cast<nb::bytes>(key[0]);
+      targets.push_back({std::string(code.c_str(), code.size()), nb::cast<std::string>(key[1])});
+    }
+    Input value{input, to_payload(payload.ptr())};
+    const OutsidePython outside;
+    if (targets.size() == 1) {
+      graph->send(targets.front(), 0, std::move(value));
+    } else {
+      graph->send_all(targets, 0, std::move(value));
+    }
+  }
 
  private:
+  [[nodiscard]] std::shared_ptr<TaskGraph<Key>> get() const {
+    auto graph = graph_.lock();
+    if (graph != nullptr) return graph;
+    throw CheckError("task graph '" + name_ +
+                     "' has ended with the main function of its rank: fulfill its tasks before");
+  }
+
   std::weak_ptr<TaskGraph<Key>> graph_;
   std::string name_;
 };
@@ -117,9 +170,12 @@ class PyGraph {
 
 void bind_graphs(nb::module_& module) {
   nb::class_<PyGraph>(module, "_TaskGraph")
-      .def(nb::init<PyTeam&, const std::string&, nb::handle, nb::handle, nb::handle, nb::handle>(),
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
-      .def("fulfill", &PyGraph::fulfill);
+      .def(nb::init<PyTeam&, const std::string&, nb::handle, nb::handle, nb::handle, nb::handle,
+                    bool>(),
+           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(),
+           nb::arg())
+      .def("fulfill", &PyGraph::fulfill)
+      .def("send", &PyGraph::send);
 }
 
 }  // namespace shoal::python

@@ -6,11 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <shoal/deadline.hpp>
 #include <shoal/runtime.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/version.hpp>
 
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -86,7 +88,8 @@ PyFuture submit(PyTeam& team, nb::handle function, const nb::tuple& arguments, n
   return PyFuture(
       team.get()
           .async(make_body(function, arguments, keywords), task_options(team.get(), name, priority))
-          .share());
+          .share(),
+      team.ended);
 }
 
 void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
@@ -102,7 +105,8 @@ PyFuture call_rank(PyTeam& team, int rank, nb::handle payload) {
   const OutsidePython outside;
   return PyFuture(here.call(Rank(rank), am<&serve>, std::move(encoded))
                       .then(&take_outcome, "the result of a call")
-                      .share());
+                      .share(),
+                  team.ended);
 }
 
 void send(PyTeam& team, int rank, nb::handle payload, bool as_task) {
@@ -185,49 +189,91 @@ nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation) {
 
 // --- locks
 
+void check_run(bool has_ended, const std::string& object) {
+  if (!has_ended) return;
+  throw CheckError("the run of " + object + " has ended: use it before, and make one in each run");
+}
+
 /// Lock of tasks of one rank.
 class PyMutex {
  public:
   PyMutex(PyTeam& team, const std::string& name)
-      : mutex_(std::make_unique<Mutex>(team.get(), name)) {}
+      : mutex_(std::make_unique<Mutex>(team.get(), name)), ended_(team.ended) {}
 
   void lock() {
+    check();
     const OutsidePython outside;
     mutex_->lock();
   }
   bool try_lock() {
+    check();
     const OutsidePython outside;
     return mutex_->try_lock();
   }
-  void unlock() { mutex_->unlock(); }
+  void unlock() {
+    check();
+    mutex_->unlock();
+  }
 
  private:
+  void check() const { check_run(*ended_, "mutex '" + mutex_->name() + "'"); }
+
   std::unique_ptr<Mutex> mutex_;
+  RunEnd ended_;
+};
+
+/// Cancels a team after a time, unless it ends before.
+class PyDeadline {
+ public:
+  PyDeadline(PyTeam& team, double seconds, const std::string& reason)
+      : deadline_(std::make_unique<Deadline>(team.get(), PyFuture::to_duration(seconds), reason)) {
+  }
+  ~PyDeadline() { end(); }
+  PyDeadline(const PyDeadline&) = delete;
+  PyDeadline& operator=(const PyDeadline&) = delete;
+
+  void end() {
+    if (deadline_ == nullptr) return;
+    const OutsidePython outside;
+    deadline_.reset();
+  }
+
+ private:
+  std::unique_ptr<Deadline> deadline_;
 };
 
 /// Permits for tasks of one rank.
 class PySemaphore {
  public:
   PySemaphore(PyTeam& team, std::int64_t permits, const std::string& name)
-      : semaphore_(std::make_unique<Semaphore>(team.get(), permits, name)) {}
+      : semaphore_(std::make_unique<Semaphore>(team.get(), permits, name)),
+        name_(name),
+        ended_(team.ended) {}
 
   void acquire() {
+    check();
     const OutsidePython outside;
     semaphore_->acquire();
   }
   void release(std::int64_t count) {
+    check();
     const OutsidePython outside;
     semaphore_->release(count);
   }
 
  private:
+  void check() const { check_run(*ended_, "semaphore '" + name_ + "'"); }
+
   std::unique_ptr<Semaphore> semaphore_;
+  std::string name_;
+  RunEnd ended_;
 };
 
 /// The sending end of a future.
 class PyPromise {
  public:
-  PyPromise(PyTeam& team, const std::string& name) : promise_(team.get(), name) {}
+  PyPromise(PyTeam& team, const std::string& name)
+      : promise_(team.get(), name), name_(name), ended_(team.ended) {}
   ~PyPromise() {
     const OutsidePython outside;  // it may wake waiters with a BrokenPromise
     const Promise<Value> ended = std::move(promise_);
@@ -235,13 +281,15 @@ class PyPromise {
   PyPromise(const PyPromise&) = delete;
   PyPromise& operator=(const PyPromise&) = delete;
 
-  PyFuture future() { return PyFuture(promise_.future().share()); }
+  PyFuture future() { return {promise_.future().share(), ended_}; }
   void set_result(nb::handle value) {
+    check_run(*ended_, "promise '" + name_ + "'");
     Value held(Object::share(value.ptr()));
     const OutsidePython outside;
     promise_.set_value(std::move(held));
   }
   void set_exception(nb::handle exception) {
+    check_run(*ended_, "promise '" + name_ + "'");
     std::exception_ptr error;
     try {
       throw_python_exception(Object::share(exception.ptr()));
@@ -254,6 +302,8 @@ class PyPromise {
 
  private:
   Promise<Value> promise_;
+  std::string name_;
+  RunEnd ended_;
 };
 
 // --- teams
@@ -275,6 +325,7 @@ nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
   object->team = made.get();
   object->owner = made;
   object->kept = kept;
+  object->ended = team.ended;
   return nb::steal(nb::cast(object.release(), nb::rv_policy::take_ownership).release());
 }
 
@@ -355,6 +406,7 @@ int run_main(World& world, PyObject* function, Kept& kept) {
 class RunCount {
  public:
   RunCount() { ++count(); }
+  [[nodiscard]] static int now() { return count(); }
   // With the GIL.
   ~RunCount() {
     if (--count() == 0) release_thread_states();
@@ -368,6 +420,18 @@ class RunCount {
     return count;
   }
 };
+
+/// Refuses a fork while a run is in progress: the child would have its ranks without their threads.
+/// A hook of the interpreter's audits.
+int audit(const char* event, PyObject* /*arguments*/, void* /*data*/) {
+  if (std::strcmp(event, "os.fork") != 0 && std::strcmp(event, "os.forkpty") != 0) return 0;
+  if (RunCount::now() == 0) return 0;
+  set_python_error(std::make_exception_ptr(CheckError(
+      "os.fork() while a run of shoal is in progress: the child would have no workers, and its "
+      "ranks would wait for ever. Start processes before shoal.run(), or by subprocess or by "
+      "multiprocessing with the method 'spawn'")));
+  return -1;
+}
 
 /// Main function of a rank: runs that of Python, and ends what it has made.
 int run_rank(World& world, PyObject* function) {
@@ -435,8 +499,10 @@ class PyRuntime {
     check();
     const TaskOptions options =
         task_options(*worlds_.at(static_cast<std::size_t>(rank)), name, priority);
-    return PyFuture(
-        runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options).share());
+    const Object here = object_of(*worlds_.at(static_cast<std::size_t>(rank)));
+    return {runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options)
+                .share(),
+            nb::inst_ptr<PyWorld>(nb::handle(here.get()))->ended};
   }
   void run(nb::handle main_function) {
     check();
@@ -484,6 +550,8 @@ void set_hooks(const nb::dict& functions) {
   take(hooks().call_with_key, "call_with_key");
   take(hooks().invoke, "invoke");
   take(hooks().dump, "dump");
+  take(hooks().call_with_inputs, "call_with_inputs");
+  take(hooks().adopt, "adopt");
 }
 
 int traverse_future(PyObject* self, visitproc visit, void* arg) {
@@ -573,6 +641,7 @@ void bind(nb::module_& module) {
   bind_graphs(module);
   bind_arrays(module);
   bind_events(module);
+  bind_flows(module);
   bind_objects(module);
   static PyType_Slot future_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_future)},
                                        {Py_tp_clear, reinterpret_cast<void*>(&clear_future)},
@@ -595,11 +664,15 @@ void bind(nb::module_& module) {
       .def(nb::init<PyWorld&, std::int64_t, const std::string&>())
       .def("acquire", &PySemaphore::acquire)
       .def("release", &PySemaphore::release, nb::arg("count") = 1);
+  nb::class_<PyDeadline>(module, "_Deadline")
+      .def(nb::init<PyTeam&, double, const std::string&>())
+      .def("end", &PyDeadline::end);
   nb::class_<PyPromise>(module, "_Promise")
       .def(nb::init<PyWorld&, const std::string&>())
       .def("future", &PyPromise::future)
       .def("set_result", &PyPromise::set_result, nb::arg("value").none())
       .def("set_exception", &PyPromise::set_exception);
+  if (PySys_AddAuditHook(&audit, nullptr) != 0) throw nb::python_error();
   module.def("_run", &run);
   nb::class_<PyRuntime>(module, "_Runtime")
       .def(nb::init<int, int, const std::string&, std::vector<std::string>>())

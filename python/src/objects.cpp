@@ -55,6 +55,7 @@ class PyObjectHandle {
     auto made = std::make_shared<Representative>(team.get(), Object::share(object.ptr()));
     team.kept->add(made);
     representative_ = made;
+    ended_ = team.ended;
   }
 
   PyFuture call(int rank, nb::handle payload) {
@@ -63,7 +64,8 @@ class PyObjectHandle {
     const OutsidePython outside;
     return PyFuture(here->call<&Representative::invoke>(Rank(rank), std::move(encoded))
                         .then(&take_outcome, "the result of an invocation")
-                        .share());
+                        .share(),
+                    ended_);
   }
   void send(int rank, nb::handle payload) {
     const auto here = get();
@@ -86,6 +88,7 @@ class PyObjectHandle {
   }
 
   std::weak_ptr<Representative> representative_;
+  RunEnd ended_;
 };
 
 }  // namespace

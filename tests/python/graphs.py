@@ -3,6 +3,7 @@
 import array
 import dataclasses
 import operator
+import threading
 
 import shoal
 from shoal import _graph
@@ -53,6 +54,48 @@ def check_wavefront(world):
     places = {rank for rank, _ in everywhere}
     assert world.size == 1 or len(places) > 1, "the keys decide on ranks"
     return graph
+
+
+def check_inputs(world):
+    """Values along edges: a tree that adds numbers, and inputs that are optional or many."""
+    depth, totals = 3, []
+
+    def add(node, left, right):
+        total = left + right
+        level, index = node
+        if level == 0:
+            totals.append(total)
+        else:
+            shoal.sleep(1e-6)
+            tree.send((level - 1, index // 2), **{("left", "right")[index % 2]: total})
+
+    tree = shoal.TaskGraph(add, name="tree", rank=lambda node: node[1] % world.size)
+    if world.rank == 0:
+        tree.send_all([(depth, index) for index in range(2**depth)], left=1, right=0)
+    world.wait()
+    assert sum(world.allgather(sum(totals)), 0) == 2**depth
+    got = []
+
+    def takes(key, first, second="none", *parts, last=0):
+        got.append((key, first, second, sorted(parts), last))
+
+    many = shoal.TaskGraph(takes, lambda key: key, name="many", rank=lambda key: 0)
+    if world.rank == world.size - 1:
+        many.send(1, first="only")
+        for part in (2, 1):
+            many.send(4, parts=part)
+        many.send(4, first={"a": 1}, last=5)
+        many.send(3, first=1, second=2)
+        many.fulfill(3)
+    world.wait()
+    assert world.rank > 0 or sorted(got) == [
+        (1, "only", "none", [], 0), (3, 1, 2, [], 0), (4, {"a": 1}, "none", [1, 2], 5)], got
+    refuses(shoal.CheckError, "no input 'middle'.*'left', 'right'", tree.send, (0, 0), middle=1)
+    refuses(shoal.CheckError, "give indegree=", shoal.TaskGraph, takes)
+    refuses(shoal.CheckError, "without a value", tree.send, (0, 0))
+    refuses(shoal.CheckError, "input 'left'.*cannot be sent", tree.send, (0, 0),
+            left=threading.Lock())
+    refuses(shoal.CheckError, "there is none", shoal.TaskGraph(print).send, 1, x=1)
 
 
 def check_places(world):
@@ -107,6 +150,7 @@ def check_refusals(world, graph):
 def main(world):
     check_keys()
     graph = check_wavefront(world)
+    check_inputs(world)
     check_places(world)
     check_refusals(world, graph)
     team = check_teams(world)
