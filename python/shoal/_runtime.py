@@ -1,10 +1,9 @@
 """Ranks and workers for applications that own their main loop."""
 
-import concurrent.futures
 import contextvars
 
 from . import _core, _errors
-from ._run import _Main, _name_of, _word_of
+from ._run import _end_states, _Main, _name_of, _word_of
 from ._tasks import _run_body
 
 
@@ -69,6 +68,7 @@ class Runtime:
     def stop(self):
         """Ends the ranks when all that was given to them has ended."""
         self._runtime.stop()
+        _end_states()
 
     def __enter__(self):
         return self
@@ -84,39 +84,3 @@ def _in_world_of(world, function, arguments, keywords):
     if body is not None:
         return body(arguments, keywords)
     return _run_body(function, arguments, keywords)
-
-
-class Executor(concurrent.futures.Executor):
-    """concurrent.futures.Executor on the workers of a Runtime.
-
-        with shoal.Executor(workers=4) as executor:
-            print(list(executor.map(abs, [-1, 2])))
-
-    Tasks may wait for each other without holding a worker, by futures of shoal; a result() of
-    concurrent.futures in a task holds its worker."""
-
-    def __init__(self, workers=0, **options):
-        self._runtime = Runtime(workers=workers, **options)
-
-    def submit(self, fn, /, *args, **kwargs):
-        """Schedules fn(*args, **kwargs); returns a concurrent.futures.Future."""
-        future = concurrent.futures.Future()
-        if not self._runtime.is_running:
-            raise RuntimeError("cannot schedule new futures after shutdown")
-
-        def work():
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                result = fn(*args, **kwargs)
-            except BaseException as error:
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-
-        self._runtime.submit(work)
-        return future
-
-    def shutdown(self, wait=True, *, cancel_futures=False):
-        """Ends the workers when all tasks have ended. Always waits."""
-        self._runtime.stop()

@@ -6,6 +6,7 @@ import inspect
 
 from . import _core, _errors
 from ._run import _name_of, current_world
+from ._sync import Promise
 
 ALL_COMPLETED = "ALL_COMPLETED"
 FIRST_COMPLETED = "FIRST_COMPLETED"
@@ -220,82 +221,3 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
                 promise.set_result(None)
     done = set(ended)
     return done, futures - done
-
-
-class Promise:
-    """The sending end of a future: any task or handler of this rank fulfils it, once."""
-
-    def __init__(self, name="a promise"):
-        self._promise = _core._Promise(current_world(), name)
-        self._future = self._promise.future()
-
-    @property
-    def future(self):
-        """The future of the promise."""
-        return self._future
-
-    def set_result(self, value):
-        """Fulfils the promise with a value."""
-        self._promise.set_result(value)
-
-    def set_exception(self, error):
-        """Fulfils the promise with an exception."""
-        if not isinstance(error, BaseException):
-            raise _errors.CheckError(f"set_exception() takes an exception, and got {error!r}")
-        self._promise.set_exception(error)
-
-
-class Semaphore:
-    """A number of permits for tasks of one rank; waiters get them in the order they came."""
-
-    def __init__(self, permits, name="a semaphore"):
-        self._semaphore = _core._Semaphore(current_world(), permits, name)
-
-    def acquire(self):
-        """Takes a permit; parks the task until there is one."""
-        self._semaphore.acquire()
-
-    def release(self, count=1):
-        """Returns permits."""
-        self._semaphore.release(count)
-
-    def __enter__(self):
-        self._semaphore.acquire()
-        return self
-
-    def __exit__(self, *error):
-        self._semaphore.release()
-
-
-class Mutex:
-    """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`."""
-
-    def __init__(self, name="a mutex"):
-        self._mutex = _core._Mutex(current_world(), name)
-
-    def lock(self):
-        self._mutex.lock()
-
-    def try_lock(self):
-        """Whether it was free, and is locked now."""
-        return self._mutex.try_lock()
-
-    def unlock(self):
-        self._mutex.unlock()
-
-    def __enter__(self):
-        self._mutex.lock()
-        return self
-
-    def __exit__(self, *error):
-        self._mutex.unlock()
-
-
-def sleep(seconds):
-    """Parks the task for a time; in a simulation, of virtual seconds."""
-    _core._sleep(seconds)
-
-
-def yield_now():
-    """Lets the other ready tasks of the worker run first."""
-    _core._yield()

@@ -1,0 +1,193 @@
+"""Interfaces of other libraries, on tasks of shoal: concurrent.futures, Dask and joblib."""
+
+import concurrent.futures
+import itertools
+import os
+
+from ._run import _current, current_world
+from ._runtime import Runtime
+
+
+class Executor(concurrent.futures.Executor):
+    """concurrent.futures.Executor on the workers of a Runtime.
+
+        with shoal.Executor(workers=4) as executor:
+            print(list(executor.map(abs, [-1, 2])))
+
+    Tasks may wait for each other without holding a worker, by futures of shoal; a result() of
+    concurrent.futures in a task holds its worker."""
+
+    def __init__(self, workers=0, **options):
+        self._runtime = Runtime(workers=workers, **options)
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Schedules fn(*args, **kwargs); returns a concurrent.futures.Future."""
+        if not self._runtime.is_running:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future = concurrent.futures.Future()
+        self._runtime.submit(_fill, future, fn, args, kwargs)
+        return future
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        """Ends the workers when all tasks have ended. Always waits."""
+        self._runtime.stop()
+
+
+def _fill(future, function, arguments, keywords):
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = function(*arguments, **keywords)
+    except BaseException as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+class _RankFuture(concurrent.futures.Future):
+    """A future whose result() parks the calling task."""
+
+    def __init__(self, future):
+        super().__init__()
+        self._shoal = future
+        self.set_running_or_notify_cancel()
+        future.add_done_callback(self._take)
+
+    def _take(self, future):
+        error = future.exception()
+        if error is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(future.result())
+
+    def result(self, timeout=None):
+        try:
+            return self._shoal.result(timeout)
+        except TimeoutError:
+            if self._shoal.done():  # the task raised it
+                raise
+            raise concurrent.futures.TimeoutError() from None
+
+    def exception(self, timeout=None):
+        return self._shoal.exception(timeout)
+
+
+class WorldExecutor(concurrent.futures.Executor):
+    """concurrent.futures.Executor on all ranks, in a main function or a task.
+
+        def main(world):
+            if world.rank == 0:
+                with shoal.WorldExecutor() as executor:
+                    print(list(executor.map(work, range(100))))
+
+    The ranks take calls in turn; functions, arguments and results are pickled. result() and
+    exception() of its futures, and map(), park the task; functions of concurrent.futures that wait
+    for several futures hold its worker: shoal.wait() and shoal.as_completed() do not."""
+
+    def __init__(self):
+        self._world = current_world()
+        self._ranks = itertools.cycle(range(self._world.size))
+        self._futures = set()
+        self._is_open = True
+
+    def submit(self, fn, /, *args, **kwargs):
+        """Runs fn(*args, **kwargs) as a task of some rank; returns a future."""
+        if not self._is_open:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future = self._world.call(next(self._ranks), fn, *args, **kwargs)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        return _RankFuture(future)
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        """Takes no more calls, and waits until all have ended."""
+        self._is_open = False
+        for future in list(self._futures) if wait else ():
+            future.exception()
+
+
+# --- Dask
+
+def dask_get(graph, keys, *, workers=0, **options):
+    """Scheduler of Dask: dask.compute(value, scheduler=shoal.dask_get).
+
+    In a run the tasks are those of the calling rank; elsewhere, those of a Runtime of its own with
+    so many workers (0: one for each processor).
+
+    Parameters:
+        graph: a graph of Dask.
+        keys: the keys of the results, in nested lists."""
+    if _current.get(None) is not None:
+        return _compute(current_world().submit, graph, keys)
+    with Runtime(workers=workers) as runtime:
+        return _compute(runtime.submit, graph, keys)
+
+
+def _compute(submit, graph, keys):
+    from dask.core import toposort
+    from dask.utils import ensure_dict
+    from dask._task_spec import convert_legacy_graph
+    nodes = convert_legacy_graph(ensure_dict(graph))
+    needs = {key: node.dependencies for key, node in nodes.items()}
+    futures = {}
+    for key in toposort(nodes, needs):
+        futures[key] = submit(nodes[key], {need: futures[need] for need in needs[key]})
+    failed = [future.exception() for future in futures.values()]
+    for error in filter(None, failed):
+        raise error
+    return _results(keys, futures)
+
+
+def _results(keys, futures):
+    if isinstance(keys, list):
+        return tuple(_results(key, futures) for key in keys)
+    return futures[keys].result()
+
+
+# --- joblib
+
+def register_joblib():
+    """Makes "shoal" known to joblib: `with joblib.parallel_config("shoal", n_jobs=4):`. Calls run as
+    tasks of this process, on n_jobs workers."""
+    from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, register_parallel_backend
+
+    class Backend(AutoBatchingMixin, ParallelBackendBase):
+        supports_retrieve_callback = True
+        supports_sharedmem = True
+        uses_threads = True
+        _executor = None
+
+        def effective_n_jobs(self, n_jobs):
+            if n_jobs == 0:
+                raise ValueError("n_jobs is 0: give a number of workers, or -1 for all processors")
+            count = os.cpu_count() or 1
+            return 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(1, count + 1 + n_jobs)
+
+        def configure(self, n_jobs=1, parallel=None, **options):
+            self.parallel = parallel
+            workers = self.effective_n_jobs(n_jobs)
+            self._executor = Executor(workers=workers)
+            return workers
+
+        def submit(self, func, callback=None):
+            future = self._executor.submit(func)
+            if callback is not None:
+                future.add_done_callback(callback)
+            return future
+
+        apply_async = submit
+
+        def retrieve_result_callback(self, out):
+            return out.result()
+
+        def terminate(self):
+            if self._executor is not None:
+                self._executor.shutdown()
+                self._executor = None
+
+        def abort_everything(self, ensure_ready=True):
+            self.terminate()
+            if ensure_ready:
+                self.configure(self.parallel.n_jobs, self.parallel)
+
+    register_parallel_backend("shoal", Backend)

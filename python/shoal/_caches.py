@@ -1,0 +1,141 @@
+"""Copies of values of other ranks, kept until the program says that they are out of date."""
+
+import threading
+
+from . import _core, _errors
+from ._objects import Object
+from ._run import current_world
+from ._sync import Promise
+from ._world import _rank_of
+
+
+class Cache:
+    """Values by keys, each fetched once and kept until invalidate(). Each rank has copies of its
+    own; requests for one key at the same time share a fetch.
+
+        cache = shoal.Cache(lambda key: table[owner(key)].find(key))
+        value = cache.get("x")
+
+    Parameters:
+        fetch: function of a key that returns its value, or a future of it. It may wait.
+        items_max: number of copies that are kept: the one that was not used for longest goes first.
+            Default: all.
+        name: in reports.
+
+    Keys can be hashed. All that get a copy share it: do not change it."""
+
+    def __init__(self, fetch, *, items_max=None, name="a cache"):
+        if not callable(fetch):
+            raise _errors.CheckError(
+                f"shoal.Cache: {fetch!r} cannot be called: give a function of a key")
+        if items_max is not None and (not isinstance(items_max, int) or items_max < 1):
+            raise _errors.CheckError(
+                f"shoal.Cache: items_max is {items_max!r}: give a number that is at least 1")
+        self._fetch = fetch
+        self._items_max = items_max
+        self._name = name
+        self._lock = threading.Lock()  # held for a moment, and never during a wait
+        self._futures = {}  # by keys; the one that was used last is the last one
+        self.hits = 0
+        self.misses = 0
+
+    def get(self, key):
+        """The value of a key. Parks the task during a fetch; raises what fetch() raises."""
+        with self._lock:
+            future = self._futures.pop(key, None)
+            if future is not None:
+                self._futures[key] = future
+                self.hits += 1
+            else:
+                promise = Promise(self._name)
+                self._futures[key] = promise.future
+                self.misses += 1
+                self._evict()
+        if future is not None:
+            return future.result()
+        return self._fill(key, promise)
+
+    def _fill(self, key, promise):
+        try:
+            value = self._fetch(key)
+            if isinstance(value, _core.Future):
+                value = value.result()
+        except BaseException as error:
+            self._drop(key, promise.future)
+            if isinstance(error, Exception):
+                promise.set_exception(error)
+                promise.future.exception()  # one that nobody asks would fail the run
+            raise
+        promise.set_result(value)
+        return value
+
+    def _drop(self, key, future):
+        with self._lock:
+            if self._futures.get(key) is future:
+                del self._futures[key]
+
+    def _evict(self):
+        while self._items_max is not None and len(self._futures) > self._items_max:
+            del self._futures[next(iter(self._futures))]
+
+    def invalidate(self, *keys):
+        """Drops the copies of keys, or all: the next get() fetches them again."""
+        with self._lock:
+            for key in keys or list(self._futures):
+                self._futures.pop(key, None)
+
+    def collective_invalidate(self, team=None):
+        """Drops all copies on all ranks; changes of all ranks before it are seen after it.
+        Collective."""
+        (team or current_world()).barrier()
+        self.invalidate()
+
+    def __len__(self):
+        return len(self._futures)
+
+
+class _Place(Object):
+    def __init__(self, value, team):
+        self.value = value
+        super().__init__(team)
+
+    def read(self):
+        return self.value
+
+
+class GlobalVar:
+    """A value of one rank that all ranks read. Made in the main function, on all ranks in the same
+    order. Others keep a copy until refresh(), which the program calls after a change.
+
+    Parameters:
+        value: at first; that of the owner counts.
+        owner: the rank that has it."""
+
+    def __init__(self, value=None, owner=0, team=None):
+        self._team = team or current_world()
+        self._owner = _rank_of(self._team, owner, "shoal.GlobalVar: the owner")
+        self._place = _Place(value if self._is_here() else None, self._team)
+        self._cache = Cache(lambda key: self._place[self._owner].read(), name="a global variable")
+
+    def _is_here(self):
+        return self._team.rank == self._owner
+
+    @property
+    def owner(self):
+        return self._owner
+
+    def get(self):
+        """The value. Parks the task if this rank has no copy."""
+        return self._place.value if self._is_here() else self._cache.get(None)
+
+    def set(self, value):
+        """Sets the value, on the owner only."""
+        if not self._is_here():
+            raise _errors.CheckError(
+                f"set() of a shoal.GlobalVar of rank {self._owner} on rank {self._team.rank}: only "
+                "its owner writes it")
+        self._place.value = value
+
+    def refresh(self):
+        """Drops the copy of this rank: the next get() fetches the value again."""
+        self._cache.invalidate()

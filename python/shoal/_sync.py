@@ -1,0 +1,166 @@
+"""Ways to wait: promises, locks, times, and counters of all ranks."""
+
+from . import _core, _errors
+from ._run import current_world
+
+
+class Promise:
+    """The sending end of a future: any task or handler of this rank fulfils it, once."""
+
+    def __init__(self, name="a promise"):
+        self._promise = _core._Promise(current_world(), name)
+        self._future = self._promise.future()
+
+    @property
+    def future(self):
+        """The future of the promise."""
+        return self._future
+
+    def set_result(self, value):
+        """Fulfils the promise with a value."""
+        self._promise.set_result(value)
+
+    def set_exception(self, error):
+        """Fulfils the promise with an exception."""
+        if not isinstance(error, BaseException):
+            raise _errors.CheckError(f"set_exception() takes an exception, and got {error!r}")
+        self._promise.set_exception(error)
+
+
+class Semaphore:
+    """A number of permits for tasks of one rank; waiters get them in the order they came."""
+
+    def __init__(self, permits, name="a semaphore"):
+        self._semaphore = _core._Semaphore(current_world(), permits, name)
+
+    def acquire(self):
+        """Takes a permit; parks the task until there is one."""
+        self._semaphore.acquire()
+
+    def release(self, count=1):
+        """Returns permits."""
+        self._semaphore.release(count)
+
+    def __enter__(self):
+        self._semaphore.acquire()
+        return self
+
+    def __exit__(self, *error):
+        self._semaphore.release()
+
+
+class Mutex:
+    """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`."""
+
+    def __init__(self, name="a mutex"):
+        self._mutex = _core._Mutex(current_world(), name)
+
+    def lock(self):
+        self._mutex.lock()
+
+    def try_lock(self):
+        """Whether it was free, and is locked now."""
+        return self._mutex.try_lock()
+
+    def unlock(self):
+        self._mutex.unlock()
+
+    def __enter__(self):
+        self._mutex.lock()
+        return self
+
+    def __exit__(self, *error):
+        self._mutex.unlock()
+
+
+def sleep(seconds):
+    """Parks the task for a time; in a simulation, of virtual seconds."""
+    _core._sleep(seconds)
+
+
+def yield_now():
+    """Lets the other ready tasks of the worker run first."""
+    _core._yield()
+
+
+class Timer:
+    """Runs function(*arguments) as a task of this rank after a time, virtual in a simulation.
+
+    world.wait() waits for it, too, unless it is cancelled."""
+
+    def __init__(self, seconds, function, *arguments):
+        if not callable(function):
+            raise _errors.CheckError(f"shoal.Timer: {function!r} cannot be called: give a function")
+        _check_seconds(seconds, "shoal.Timer")
+        self._turn = [None]  # taken by the first of the time and cancel()
+        self._stop = Promise("a timer")
+        self._future = current_world().submit(self._run, seconds, function, arguments)
+
+    def _take_turn(self):
+        try:
+            self._turn.pop()
+            return True
+        except IndexError:
+            return False
+
+    def _run(self, seconds, function, arguments):
+        try:
+            self._stop.future.result(seconds)
+        except TimeoutError:
+            pass
+        return function(*arguments) if self._take_turn() else None
+
+    def cancel(self):
+        """Stops the timer; returns whether it has not run and will not run."""
+        if not self._take_turn():
+            return False
+        self._stop.set_result(None)
+        return True
+
+    @property
+    def future(self):
+        """The future of the function's result; None once cancelled."""
+        return self._future
+
+
+class Deadline:
+    """Cancels the world, or a team, when a time has passed before the end of the block:
+
+        with shoal.Deadline(5.0, "the input was too large"):
+            world.wait()
+
+    Waits of its tasks raise CancelledError then, and world.wait() TaskError with the reason."""
+
+    def __init__(self, seconds, reason="its deadline has passed", team=None):
+        _check_seconds(seconds, "shoal.Deadline")
+        self._deadline = _core._Deadline(team or current_world(), seconds, reason)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._deadline.end()
+
+
+class Counter:
+    """A number that tasks of all ranks count, atomically. Made in the main function, on all ranks
+    in the same order; 0 at first."""
+
+    def __init__(self, name="counter", team=None):
+        from ._arrays import GlobalArray
+        self._array = GlobalArray(1, int, name, team)
+
+    def add(self, count=1):
+        """Adds to it; returns the number before, which no other call returns if count is 1."""
+        return self._array.fetch_add(0, count)
+
+    @property
+    def value(self):
+        """The number now."""
+        return int(self._array[0])
+
+
+def _check_seconds(seconds, what):
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+        raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds: give a number that is "
+                                 "not negative")

@@ -1,0 +1,105 @@
+"""Timers, deadlines, counters, caches and variables of one rank."""
+
+import shoal
+from support import refuses
+
+fetches = {}
+
+
+def check_timers(world):
+    ran = []
+    timer = shoal.Timer(1e-5, ran.append, 1)
+    never = shoal.Timer(1000.0, ran.append, 2)
+    assert never.cancel() and not never.cancel()
+    assert never.future.result() is None
+    timer.future.result()
+    assert not timer.cancel()
+    assert shoal.Timer(0, abs, -3).future.result() == 3
+    world.wait()
+    assert ran == [1], ran
+    refuses(shoal.CheckError, "time of -1 seconds", shoal.Timer, -1, print)
+    refuses(shoal.CheckError, "cannot be called", shoal.Timer, 1, None)
+
+
+def check_deadlines(world):
+    with shoal.Deadline(1000.0):
+        shoal.gather([world.submit(abs, -1)])
+    with shoal.Deadline(500, "too slow", team=world):
+        pass
+    refuses(shoal.CheckError, "time of nan seconds", shoal.Deadline, float("nan"))
+    assert not world.is_cancelled
+
+
+def check_counters(world):
+    tickets = shoal.Counter("tickets")
+
+    def take():
+        return [tickets.add() for _ in range(5)]
+
+    mine = sum(shoal.gather([world.submit(take) for _ in range(3)]), [])
+    every = sorted(sum(world.allgather(mine), []))
+    assert every == list(range(15 * world.size)), every
+    assert tickets.value == 15 * world.size
+
+
+def look_up(key):
+    me = shoal.current_world().rank
+    fetches[key, me] = fetches.get((key, me), 0) + 1
+    if key == "bad":
+        raise LookupError("no such key")
+    shoal.sleep(1e-6)
+    return f"{key} of {me}"
+
+
+def check_caches(world):
+    there = (world.rank + 1) % world.size
+    cache = shoal.Cache(lambda key: world.call(there, look_up, (key, world.rank)), items_max=2)
+    texts = shoal.gather([world.submit(cache.get, "x") for _ in range(5)])
+    assert texts == [f"{('x', world.rank)} of {there}"] * 5
+    assert (cache.hits, cache.misses) == (4, 1)
+    cache.get("y")
+    cache.get("x")
+    cache.get("z")  # "y" goes
+    assert len(cache) == 2
+    cache.get("x")
+    assert cache.misses == 3
+    cache.invalidate("x")
+    cache.get("x")
+    assert cache.misses == 4
+    cache.collective_invalidate()
+    assert len(cache) == 0
+    bad = shoal.Cache(look_up)
+    refuses(LookupError, "no such key", bad.get, "bad")
+    refuses(LookupError, "no such key", bad.get, "bad")
+    assert bad.misses == 2
+    refuses(shoal.CheckError, "items_max is 0", shoal.Cache, look_up, items_max=0)
+
+
+def check_variables(world):
+    last = world.size - 1
+    step = shoal.GlobalVar({"step": 0} if world.rank == last else None, owner=last)
+    assert step.get() == {"step": 0}
+    world.barrier()
+    if world.rank == last:
+        step.set({"step": 1})
+    else:
+        assert step.get() == {"step": 0}
+        refuses(shoal.CheckError, "only its owner writes it", step.set, 1)
+    world.barrier()
+    step.refresh()
+    assert step.get() == {"step": 1}
+    world.barrier()
+
+
+def main(world):
+    check_timers(world)
+    check_deadlines(world)
+    check_counters(world)
+    check_caches(world)
+    check_variables(world)
+    return True
+
+
+if __name__ == "__main__":
+    if shoal.run(main) is not None:
+        print("good")
