@@ -20,20 +20,28 @@ from ._core import version as __version__
 from ._errors import (BrokenPromise, CancelledError, CheckError, ConfigError, DecodeError, Error,
                       RemoteError, RemoteTraceback, StuckError, TaskError, TransportError)
 from ._run import current_world, run
-from ._runtime import Executor, Runtime
-from ._tasks import (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION, Mutex, Promise, Semaphore,
-                     Task, as_completed, gather, sleep, task, wait, yield_now)
+from ._runtime import Runtime
+from ._sync import Counter, Deadline, Mutex, Promise, Semaphore, Timer, sleep, yield_now
+from ._tasks import (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION, Task, as_completed, gather,
+                     task, wait)
+from ._world import MAX, MIN, PRODUCT, SUM
+from ._actors import Actor
+from ._adapters import Executor, WorldExecutor, dask_get, register_joblib
 from ._arrays import GlobalArray
+from ._caches import Cache, GlobalVar
 from ._events import ALL, ANY, SELF, Event, Events
+from ._flow import Datum, Flow, Tiles, commutative, flow_task, read, read_write, scratch, write
 from ._graph import TaskGraph
 from ._objects import Object
-from ._world import MAX, MIN, PRODUCT, SUM
 
 __all__ = [
-    "ALL", "ALL_COMPLETED", "ANY", "BrokenPromise", "CancelledError", "CheckError", "ConfigError",
-    "DecodeError", "Error", "Event", "Events", "Executor", "FIRST_COMPLETED", "FIRST_EXCEPTION",
-    "Future", "GlobalArray", "MAX", "MIN", "Mutex", "Object", "PRODUCT", "Promise", "RemoteError",
+    "ALL", "ALL_COMPLETED", "ANY", "Actor", "BrokenPromise", "Cache", "CancelledError",
+    "CheckError", "ConfigError", "Counter", "Datum", "Deadline", "DecodeError", "Error", "Event",
+    "Events", "Executor", "FIRST_COMPLETED", "FIRST_EXCEPTION", "Flow", "Future", "GlobalArray",
+    "GlobalVar", "MAX", "MIN", "Mutex", "Object", "PRODUCT", "Promise", "RemoteError",
     "RemoteTraceback", "Runtime", "SELF", "SUM", "Semaphore", "StuckError", "Task", "TaskError",
-    "TaskGraph", "Team", "TransportError", "World", "as_completed", "current_world", "gather",
-    "run", "sleep", "task", "wait", "yield_now",
+    "TaskGraph", "Team", "Tiles", "Timer", "TransportError", "World", "WorldExecutor",
+    "as_completed", "commutative", "current_world", "dask_get", "flow_task", "gather", "read",
+    "read_write", "register_joblib", "run", "scratch", "sleep", "task", "wait", "write",
+    "yield_now",
 ]

@@ -1,6 +1,7 @@
 """The start of a run: shoal.run()."""
 
 import contextvars
+import inspect
 import os
 import random
 import re
@@ -26,6 +27,37 @@ def current_world():
     return world
 
 
+_states = {}  # of worlds, by the world and the class of the state
+
+
+def state_of(world, kind):
+    """The one object of a class that a rank has, such as a table of what it knows. It lasts until
+    the run of the world has ended."""
+    state = _states.get((world, kind))
+    return _states.setdefault((world, kind), kind()) if state is None else state
+
+
+def _end_states():
+    """Drops the states of worlds whose runs have ended."""
+    for key in list(_states):
+        try:
+            key[0].rank
+        except _errors.CheckError:
+            _states.pop(key, None)
+
+
+def _complete(result, what):
+    """The result of a function: of an `async def` function, that of its coroutine."""
+    if inspect.iscoroutine(result):
+        from . import _tasks
+        return _tasks._drive(result)
+    if inspect.isgenerator(result):
+        raise _errors.CheckError(
+            f"{what} is a generator: it has `yield`, so that nothing of it has run. Return a list, "
+            "or wait by result() in place of yield")
+    return result
+
+
 class _Main:
     """A main function, with its results and errors on the ranks of this process."""
 
@@ -39,7 +71,7 @@ class _Main:
     def __call__(self, world):
         rank = world.rank
         try:
-            result = self.function(world)
+            result = _complete(self.function(world), "the main function")
         except SystemExit as error:
             self.exit = error
             if error.code is None or isinstance(error.code, int):
@@ -89,7 +121,9 @@ def _deliver(world, body, buffers):
 
 def _invoke(function, arguments, keywords):
     body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
-    return function(*arguments, **keywords) if body is None else body(arguments, keywords)
+    if body is not None:
+        return body(arguments, keywords)
+    return _complete(function(*arguments, **keywords), _name_of(function))
 
 
 def _name_of(function):
@@ -101,6 +135,16 @@ def _call_with_key(function, code):
     return _graph.call_with_key(function, code)
 
 
+def _call_with_inputs(function, code, inputs):
+    from . import _graph
+    return _graph.call_with_inputs(function, code, inputs)
+
+
+def _adopt(old, new):
+    from . import _flow
+    return _flow.adopt(old, new)
+
+
 def _invoke_object(world, target, body, buffers):
     from . import _objects
     return _objects.invoke(world, target, body, buffers)
@@ -108,6 +152,8 @@ def _invoke_object(world, target, body, buffers):
 
 _core._set_hooks({
     "invoke": _invoke_object,
+    "adopt": _adopt,
+    "call_with_inputs": _call_with_inputs,
     "call_with_key": _call_with_key,
     "run_main": _run_main,
     "serve": _serve,
@@ -199,7 +245,7 @@ class _Interrupts:
             signal.signal(signal.SIGINT, self.before)
 
 
-def run(main, *, ranks=None, workers=None, args=None, **options):
+def run(main, *, ranks=None, workers=None, processes=None, args=None, **options):
     """Runs main(world) on every rank, and returns what it returned on rank 0.
 
     Parameters:
@@ -208,6 +254,10 @@ def run(main, *, ranks=None, workers=None, args=None, **options):
         ranks: number of ranks in this process; default 1. Ignored under mpirun: the processes are
             the ranks there.
         workers: threads of each rank that run tasks; by default the processors are shared out.
+        processes: number of processes to start, each with one rank, in place of ranks in this one.
+            They import the program, so that the call must stand behind
+            `if __name__ == "__main__":`; from a notebook, main goes there by the package
+            cloudpickle, as lambdas and closures do. Simulated runs have that many ranks here.
         args: words of the command line, by default those of the process; `--help` lists the
             options, and world.args has the others.
         options: further options, as on the command line with _ for -: sim=True, sim_seed=7.
@@ -225,8 +275,14 @@ def run(main, *, ranks=None, workers=None, args=None, **options):
         raise _errors.ConfigError(
             "shoal.run() was called inside a run, by a main function, a task or a handler: one "
             "world cannot wait for another on its own workers. Call it before or after")
+    from . import _launch
     if args is None:
         args = [] if _is_interactive() else sys.argv[1:]
+    if processes is not None:
+        if _is_simulated(["--sim"] * bool(options.get("sim")) + [*map(str, args)]):
+            ranks = processes
+        elif _launch.is_server() or not any(name in os.environ for name in _LAUNCHED):
+            return _launch.run_processes(main, processes, workers, args, options)
     words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
     if any(name in os.environ for name in _LAUNCHED):
         ranks = None
@@ -235,7 +291,10 @@ def run(main, *, ranks=None, workers=None, args=None, **options):
     with _Variables({"ranks": ranks, "workers": workers, **options}), _Interrupts():
         if _is_simulated(words[1:]):
             _make_deterministic(words[1:])
-        code = _core._run(what, words)
+        try:
+            code = _core._run(what, words)
+        finally:
+            _end_states()
     if what.errors:
         failed = [rank for rank, error in what.errors.items()
                   if not isinstance(error, _errors.TaskError)] or list(what.errors)

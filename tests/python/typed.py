@@ -15,6 +15,10 @@ def text(x: int) -> str:
 async def both(x: int) -> int:
     return await square(x)
 
+@shoal.flow_task(a=shoal.read, b=shoal.read_write)
+def axpy(a: float, b: float, factor: float) -> float:
+    return b + factor * a
+
 class Bank(shoal.Object):
     def deposit(self, x: int) -> int:
         return x
@@ -31,6 +35,12 @@ def main(world: shoal.World) -> int:
     graph: shoal.TaskGraph[tuple[int, int]] = shoal.TaskGraph(lambda key: None, 2,
                                                               rank=lambda key: key[0])
     graph.fulfill((1, 2))
+    graph.send((1, 2), left=3)
+    flow = shoal.Flow()
+    axpy(flow.data(1.0), flow.data(2.0), factor=3)
+    assert_type(shoal.Timer(1.0, str, 3).future.result(), str | None)
+    assert_type(shoal.Cache(lambda key: world.call(0, len, key)).get("x"), int)
+    assert_type(shoal.Counter().add(), int)
     shoal.Events().fire(shoal.ALL, "x", 3)
     ga = shoal.GlobalArray(3)
     ga[0:2] = [1.0, 2.0]

@@ -1,0 +1,71 @@
+"""shoal.run(processes=): processes.py CASE."""
+
+import sys
+import time
+
+import shoal
+
+
+class Result:
+    """Comes back by its name."""
+
+    def __init__(self, ranks):
+        self.ranks = ranks
+
+
+class Odd(Exception):
+    pass
+
+
+def whole(world):
+    assert world.launch == "mpi" or world.size == 1, world.launch
+    return Result(world.allgather(world.rank))
+
+
+def raises(world):
+    if world.rank == world.size - 1:
+        raise Odd(f"rank {world.rank} of {world.size}")
+    world.barrier()
+
+
+def unsendable(world):
+    return lambda: world
+
+
+def waits(world):
+    if world.rank == 0:
+        print("waits", flush=True)
+    shoal.sleep(60)
+
+
+def spins(world):
+    if world.rank == 0:
+        print("waits", flush=True)
+    time.sleep(60)
+
+
+CASES = {"whole": whole, "raises": raises, "unsendable": unsendable, "waits": waits,
+         "spins": spins}
+
+if __name__ == "__main__":
+    case = sys.argv[1]
+    if case == "twice":
+        assert shoal.run(whole, processes=2, args=[]).ranks == [0, 1]
+        assert shoal.run(whole, processes=3, args=[], workers=1).ranks == [0, 1, 2]
+        print("good")
+    elif case == "closure":
+        offset = 10
+        print(shoal.run(lambda world: world.size + offset, processes=2, args=[]))
+    elif case == "unguarded":
+        pass
+    elif case == "simulated":
+        assert shoal.run(lambda world: world.size, processes=3, args=[], sim=True) == 3
+        print("good")
+    else:
+        try:
+            print(shoal.run(CASES[case], processes=2, args=[]))
+        except Odd as error:
+            print("odd:", error, "|", error.__cause__)
+
+if sys.argv[1] == "unguarded":
+    shoal.run(whole, processes=2, args=[])
