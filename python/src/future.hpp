@@ -129,7 +129,12 @@ class PyFuture {
   void take() {
     const SharedFuture<Value> future = future_;
     try {
-      value_ = Object::own(future.get().new_reference());
+      std::optional<OutsidePython> outside;
+      // The failure of the world lets a main function wait for the end of all tasks first.
+      if (!future.shared_state()->value) outside.emplace();
+      const Value& value = future.get();
+      outside.reset();
+      value_ = Object::own(value.new_reference());
     } catch (const PythonError& error) {
       error_ = Object::share(error.exception());
     }

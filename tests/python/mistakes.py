@@ -1,0 +1,202 @@
+"""Wrong programs, as those who know shoal little would write them: mistakes.py CASE. Each ends with
+an exception that says what, where, and what to do."""
+
+import ctypes
+import multiprocessing
+import os
+import sys
+import threading
+
+import shoal
+
+kept = []
+
+
+def double(x):
+    return 2 * x
+
+
+def forks(world):
+    world.submit(os.fork).result()
+
+
+def pools(world):
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(pool.map(double, [1, 2]))
+
+
+def closure(world):
+    offset = 3
+    lock = threading.Lock()
+    world.call(world.size - 1, lambda x: (x + offset, lock), 1).result()
+
+
+def each_other(world):
+    """Two tasks wait for each other's results."""
+    first, second = shoal.Promise("first"), shoal.Promise("second")
+
+    def waits(mine, other):
+        mine.set_result(other.future.result())
+
+    world.spawn(waits, first, second)
+    world.spawn(waits, second, first)
+    world.wait()
+
+
+def lonely_barrier(world):
+    if world.rank == 0:
+        world.barrier()
+
+
+def other_order(world):
+    """Ranks make their objects in different orders."""
+    if world.rank == 0:
+        shoal.Events("a"), shoal.GlobalArray(10, name="b")
+    else:
+        shoal.GlobalArray(10, name="b"), shoal.Events("a")
+
+
+def unfulfilled(world):
+    graph = shoal.TaskGraph(print, 3, name="sums")
+    graph.fulfill("total", 2)
+    world.wait()
+
+
+def two_inputs(world):
+    graph = shoal.TaskGraph(lambda key, left, right: None, name="sums")
+    graph.send(1, left=1)
+    graph.send(1, left=2)
+    world.wait()
+
+
+def forgotten_error(world):
+    shoal.task(double).map([None, {}])
+    world.wait()
+
+
+def generator(world):
+    yield world.rank
+
+
+def no_parameter():
+    return 1
+
+
+def recursion(world):
+    """Through frames of C, on the stack of a fiber."""
+    def deeper(x):
+        return max([x], key=lambda y: deeper(y + 1))
+    world.submit(deeper, 0).result()
+
+
+def nested(world):
+    """Through frames of C only."""
+    value = []
+    for _ in range(100000):
+        value = [value]
+    world.call(0, double, value).result()
+
+
+def exits_in_task(world):
+    world.submit(sys.exit, 3).result()
+
+
+def other_programs(world):
+    """Ranks insert different tasks into a flow."""
+    flow = shoal.Flow("sums")
+    data = [flow.data(0), flow.data(0)]
+    add = flow.task(double, x=shoal.read_write)
+    add(data[world.rank % 2])
+    flow.wait()
+
+
+def writes_what_it_reads(world):
+    flow = shoal.Flow("sums", check_reads=True)
+    numbers = flow.data([1], name="numbers")
+    flow.task(lambda numbers: numbers.append(2), name="cheat", numbers=shoal.read)(numbers)
+    flow.wait()
+
+
+def writes_nothing(world):
+    flow = shoal.Flow("sums")
+    flow.task(lambda x: None, name="lazy", x=shoal.write)(flow.data(name="total"))
+    flow.wait()
+
+
+class Selfish:
+    def outer(self):
+        return shoal.Actor("selfish").inner().result()
+
+    def inner(self):
+        return 1
+
+
+def self_call(world):
+    """An actor that waits for itself."""
+    if world.rank == 0:
+        shoal.Actor.create("selfish", Selfish, rank=0).outer().result()
+
+
+def no_actor(world):
+    shoal.Actor("nobody")
+
+
+def late(world):
+    """Too slow for its deadline."""
+    with shoal.Deadline(0.001, "too slow"):
+        world.submit(shoal.sleep, 1000).result()
+
+
+def outlives(world):
+    kept.extend([world, shoal.Promise("kept"), shoal.Mutex(), shoal.Semaphore(1), shoal.Events(),
+                 shoal.GlobalArray(1), shoal.Flow(), shoal.Counter(), shoal.Cache(double),
+                 world.submit(double, 1), shoal.Timer(0, double, 1)])
+    kept.append(kept[6].data(1))
+
+
+def use_after(function):
+    """Objects of a run that has ended."""
+    shoal.run(function)
+    world, promise, mutex, semaphore, events, array, flow, counter, cache, future, timer, datum = kept
+    for call in (lambda: world.submit(double, 1), lambda: promise.set_result(1), mutex.lock,
+                 semaphore.acquire, lambda: events.fire(0, "x"), lambda: array[0], flow.wait,
+                 counter.add, lambda: cache.get(1), datum.get, shoal.yield_now,
+                 lambda: shoal.sleep(0), lambda: shoal.gather([promise.future])):
+        try:
+            call()
+            print("not refused:", call)
+        except shoal.Error as error:
+            print("refused:", error)
+    print(future.result(), timer.future.result())
+
+
+def two_runs(function):
+    """In two threads at once."""
+    inside, over = threading.Event(), threading.Event()
+
+    def long(world):
+        inside.set()
+        over.wait()
+
+    thread = threading.Thread(target=shoal.run, args=[long])
+    thread.start()
+    inside.wait()
+    try:
+        print(shoal.run(lambda world: world.size))
+    finally:
+        over.set()
+        thread.join()
+
+
+def crashes(world):
+    def reads_address_zero():
+        ctypes.string_at(0)
+    world.submit(reads_address_zero).result()
+
+
+SPECIAL = {"outlives": use_after, "two_runs": two_runs}
+
+if __name__ == "__main__":
+    case = sys.argv[1]
+    SPECIAL.get(case, shoal.run)(globals()[case])
+    print("ended")
