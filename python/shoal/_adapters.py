@@ -127,6 +127,8 @@ def _compute(submit, graph, keys):
     from dask.core import toposort
     from dask.utils import ensure_dict
     from dask._task_spec import convert_legacy_graph
+    if hasattr(graph, "__dask_graph__"):  # an expression, since Dask 2025
+        graph = graph.__dask_graph__()
     nodes = convert_legacy_graph(ensure_dict(graph))
     needs = {key: node.dependencies for key, node in nodes.items()}
     futures = {}

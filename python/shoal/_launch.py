@@ -11,7 +11,7 @@ import tempfile
 
 from . import _errors, _wire
 
-_FOLDER = "SHOAL_PYTHON_FOLDER"  # of a call: main goes there, and the result comes back
+_FOLDER = "PYTHON_SHOAL_FOLDER"  # of a call: main goes there, and the result comes back
 _GRACE = 0.5  # seconds for a launcher to end its processes after Ctrl-C
 
 

@@ -9,8 +9,11 @@ import sys
 import suite
 
 PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
-            "refusals": "good",
+            "refusals": "good", "flows": "good", "times": "good", "actors": "good",
             "thread_states": "good", "errors": "good"}
+# For the cases that need packages of PyPI.
+PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
+            "hypothesis==6.170.17", "cloudpickle==3.1.3"]
 
 
 class Programs(suite.Suite):
@@ -31,6 +34,21 @@ class Programs(suite.Suite):
     def run_module(self, *arguments, code=0, **variables):
         return self.run_command([self.python, "-m", "shoal", *arguments], code=code,
                                 environment=self.environment | variables)
+
+    def prints_everywhere(self, name, text):
+        """An example prints a text in all modes."""
+        program = suite.build().source / "python/examples" / f"{name}.py"
+        simulated = [self.python, "-m", "shoal", "run", "-n", 3, "--sim"]
+        commands = [[self.python, program], [self.python, program, "--ranks", 5],
+                    [*simulated, "--seed", 1, program], [*simulated, "--seed", 2, program]]
+        for mpi in suite.build().mpis:
+            commands.append([*suite.build().launchers[mpi], 2, self.python, program])
+        for command in commands:
+            with self.subTest(command=command):
+                result = self.run_command(command, environment=self.environment)
+                self.assertEqual(result.output.strip(), text)
+                if "--sim" in command:
+                    self.assertIn("simulated 3 ranks", result.errors)
 
     def tells(self, pattern, result):
         self.assertRegex(result.output + result.errors, pattern)
@@ -126,21 +144,12 @@ class Examples(Programs):
     """Those of the guide, in all modes."""
 
     PRINTS = {"squares": "total 285", "word_count": "the 4, dog 2, fox 2",
-              "sweep": "total 70, failed [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]"}
+              "sweep": "total 70, failed [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]",
+              "bfs": "reached 500, total distance 1658, farthest 5"}
 
     @suite.cases(list(PRINTS))
     def test(self, name):
-        program = suite.build().source / "python/examples" / f"{name}.py"
-        commands = [[self.python, program], [self.python, program, "--ranks", 5],
-                    [self.python, "-m", "shoal", "run", "-n", 3, "--sim", program]]
-        for mpi in suite.build().mpis:
-            commands.append([*suite.build().launchers[mpi], 3, self.python, program])
-        for command in commands:
-            with self.subTest(command=command):
-                result = self.run_command(command, environment=self.environment)
-                self.assertEqual(result.output.strip(), self.PRINTS[name])
-                if "--sim" in command:
-                    self.assertIn("simulated 3 ranks", result.errors)
+        self.prints_everywhere(name, self.PRINTS[name])
 
 
 class Failures(Programs):
@@ -184,6 +193,148 @@ class Failures(Programs):
                    code=suite.FAILURE)
         self.fails("task_raises", "LookupError: no more bananas", launcher=launcher,
                    code=suite.FAILURE, output="known on")
+
+
+class Mistakes(Programs):
+    """Wrong programs end, and say what to do."""
+
+    SAYS = {
+        "forks": "os.fork.. while a run of shoal is in progress.*spawn",
+        "pools": "os.fork.. while a run of shoal is in progress.*spawn",
+        "closure": "argument of a call of .*<lambda> cannot be sent.*top of a module",
+        "each_other": "(first|second)[^$]*(first|second)",
+        "lonely_barrier": "rank 0.*barrier",
+        "other_order": "in the same order",
+        "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
+        "two_inputs": "two values were sent to input 'left' of task 1",
+        "forgotten_error": "TypeError: unsupported operand",
+        "generator": "main function is a generator.*yield",
+        "no_parameter": "TypeError: no_parameter.. takes 0 positional arguments",
+        "recursion": "RecursionError",
+        "nested": "argument of a call of double cannot be sent.*RecursionError",
+        "other_programs": "flow 'sums'.*rank",
+        "writes_what_it_reads": "cheat.*has changed 'numbers', which it only reads",
+        "writes_nothing": "lazy has not written 'x'.*return its value",
+        "self_call": "inner.. of actor 'selfish'",
+        "no_actor": "actor 'nobody'",
+        "late": "too slow",
+    }
+
+    @suite.cases(SAYS)
+    def test(self, says):
+        name = next(name for name, text in self.SAYS.items() if text is says)
+        for mode in (("--ranks", 2), ("--ranks", 2, "--sim")):
+            with self.subTest(mode=mode):
+                result = self.run_python("mistakes", name, *mode, code=1, PYTHONHASHSEED="0")
+                self.assertRegex(result.errors, f"(?s){says}")
+                self.assertNotIn("ended\n", result.output)
+
+    def test_exit_in_a_task(self):
+        """As in a main function that asks for the result."""
+        self.run_python("mistakes", "exits_in_task", code=3)
+
+    def test_use_after_the_run(self):
+        result = self.run_python("mistakes", "outlives")
+        self.assertNotIn("not refused", result.output)
+        self.assertEqual(result.output.count("refused:"), 13)
+        self.assertIn("2 2\n", result.output)
+
+    def test_two_runs(self):
+        result = self.run_python("mistakes", "two_runs", code=suite.ANY)
+        self.assertIn(result.code, (0, 1))
+        self.tells("another run|1\n", result)
+
+    def test_a_crash_names_the_frame(self):
+        result = self.run_python("mistakes", "crashes", code=suite.ANY)
+        self.assertLess(result.code, 0)
+        self.assertRegex(result.errors, 'line [0-9]+ in reads_address_zero')
+
+
+class Processes(Programs):
+    """shoal.run(processes=): this process starts others, over the MPI that is there."""
+
+    def setUp(self):
+        super().setUp()
+        self.first_mpi()
+
+    def test_result(self):
+        self.assertEqual(self.run_python("processes", "twice").output.strip(), "good")
+        self.assertEqual(self.run_python("processes", "simulated").output.strip(), "good")
+
+    def test_exception(self):
+        said = self.run_python("processes", "raises").output
+        self.assertRegex(said, "odd: rank 1 of 2 | on rank 1:[^$]*in raises")
+
+    def test_refusals(self):
+        self.tells("result of .* cannot be sent", self.run_python("processes", "unsendable", code=1))
+        self.tells("behind .if __name__", self.run_python("processes", "unguarded", code=1))
+
+    def test_without_a_launcher(self):
+        result = self.run_python("processes", "whole", code=1, PATH="/nonexistent")
+        self.tells("no launcher of MPI", result)
+
+    @suite.cases(["waits", "spins"])
+    def test_interrupted(self, case):
+        process = subprocess.Popen(
+            [self.python, suite.build().source / "tests/python/processes.py", case],
+            env=os.environ | self.environment | suite.build().mpi_environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.assertEqual(process.stdout.readline(), "waits\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=self.timeout), -signal.SIGINT)
+        # The streams end when the last process of the launch has ended.
+        self.assertIn("KeyboardInterrupt", process.stderr.read())
+
+
+class Packages(Programs):
+    """With numpy and other packages of PyPI, in a virtual environment of the build."""
+
+    PRINTS = {"heat": "total 19900.000, hottest 100.000", "cholesky": "correct",
+              "kmeans": "(0, 0) (10, 0) (0, 10) (10, 10)",
+              "bfs": Examples.PRINTS["bfs"]}
+
+    def setUp(self):
+        super().setUp()
+        venv = suite.build().folder / "tests" / "python_packages"
+        stamp = venv / "packages"
+        if not stamp.exists() or stamp.read_text() != str(PACKAGES):
+            self.run_command([self.python, "-m", "venv", "--clear", venv])
+            made = self.run_command([venv / "bin/pip", "--disable-pip-version-check", "--timeout",
+                                     10, "install", *PACKAGES], code=suite.ANY)
+            if made.code != 0:
+                self.skipTest("numpy, scipy, dask, joblib or hypothesis cannot be fetched from PyPI")
+            stamp.write_text(str(PACKAGES))
+        self.python = venv / "bin/python"
+
+    @suite.cases(list(PRINTS))
+    def test_example(self, name):
+        self.prints_everywhere(name, self.PRINTS[name])
+
+    @suite.cases(["flows", "numpy_arrays"])
+    def test(self, name):
+        for options in (("--ranks", 1), ("--ranks", 3, "--workers", 2)):
+            self.assertEqual(self.run_python(name, *options).output.strip(), "good")
+        for seed in range(1, 4):
+            result = self.run_python(name, "--sim", "--sim-seed", seed, "--ranks", 3,
+                                     PYTHONHASHSEED="0")
+            self.assertEqual(result.output.strip(), "good")
+        for mpi in suite.build().mpis:
+            result = self.run_python(name, launcher=[*suite.build().launchers[mpi], 3])
+            self.assertEqual(result.output.strip(), "good")
+
+    def test_adapters(self):
+        self.assertEqual(self.run_python("adapters").output.strip(), "good")
+
+    def test_closures_in_processes(self):
+        self.first_mpi()
+        self.assertEqual(self.run_python("processes", "closure").output.strip(), "12")
+
+    def test_arbitrary_calls(self):
+        result = self.run_python("fuzz", 20, PYTHONHASHSEED="0")
+        self.assertRegex(result.errors, "[1-9][0-9]* examples")
 
 
 class Module(Programs):

@@ -1,0 +1,149 @@
+"""Public calls with arbitrary arguments, by hypothesis: fuzz.py SECONDS. Each example is a simulated
+run of two ranks, in which one rank makes some calls. Exceptions are what a wrong call may end in; a
+crash of the interpreter, a hang, and an exception without a text are not."""
+
+import os
+import sys
+import time
+import warnings
+
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+
+import shoal
+
+warnings.simplefilter("ignore")
+
+
+class Hostile:
+    """Whatever is asked of it fails."""
+
+    def fail(self, *arguments):
+        raise LookupError("hostile")
+
+    __eq__ = __hash__ = __index__ = __bool__ = __len__ = __iter__ = __float__ = fail
+    __reduce_ex__ = __call__ = __getitem__ = __repr__ = fail
+
+
+def echo(*arguments, **keywords):
+    return arguments
+
+
+def raises(*arguments):
+    raise OSError("as asked")
+
+
+def waits(*arguments):
+    shoal.sleep(1e-3)
+
+
+async def coroutine(*arguments):
+    await shoal.current_world().submit(echo, 1)
+
+
+class Bank(shoal.Object):
+    def deposit(self, amount):
+        return amount
+
+
+OBJECTS = [echo, raises, waits, coroutine, print, len, shoal.task(echo), Hostile, Bank, object()]
+NUMBERS = st.sampled_from([0, 1, -1, 2, 99, 2**31, -2**31, 2**63, 2**70, True])
+values = st.one_of(
+    NUMBERS, st.floats(), st.text(max_size=5), st.binary(max_size=5), st.none(),
+    st.sampled_from(OBJECTS), st.builds(Hostile),
+    st.lists(st.one_of(NUMBERS, st.text(max_size=3)), max_size=3),
+    st.dictionaries(st.text(max_size=2), NUMBERS, max_size=2),
+    st.tuples(st.one_of(NUMBERS, st.text(max_size=2)), st.text(max_size=2)))
+arguments = st.lists(values, max_size=4)
+keywords = st.dictionaries(
+    st.sampled_from(["name", "rank", "priority", "retries", "timeout", "indegree", "owner", "value",
+                     "count", "dtype", "size", "team", "left", "persistent"]), values, max_size=2)
+
+WORLD = ["submit", "spawn", "call", "send", "send_task", "allgather", "gather", "broadcast",
+         "allreduce", "split", "barrier", "flush", "wait", "cancel", "now"]
+NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Flow", "GlobalArray", "GlobalVar",
+         "Mutex", "Promise", "Semaphore", "Task", "TaskGraph", "Timer", "WorldExecutor",
+         "as_completed", "current_world", "flow_task", "gather", "run", "sleep", "task", "wait",
+         "yield_now"]
+METHODS = ["result", "exception", "add_done_callback", "done", "set_result", "set_exception",
+           "future", "lock", "unlock", "try_lock", "acquire", "release", "fulfill", "send",
+           "send_all", "fire", "fire_after", "submit", "wait", "wait_any", "cancel", "remove",
+           "get", "set", "refresh", "add", "value", "quiet", "owner", "fetch_add", "data", "tiles",
+           "task", "migrate", "invalidate", "on", "map", "with_options", "__getitem__",
+           "__setitem__", "__iter__", "__enter__", "__exit__", "__call__", "create", "shutdown",
+           "fence", "deposit", "__len__", "__reduce_ex__"]
+steps = st.lists(st.tuples(st.one_of(st.sampled_from(WORLD), st.sampled_from(NAMES),
+                                     st.sampled_from(METHODS)), arguments, keywords,
+                           st.integers(0, 9)), min_size=1, max_size=8)
+
+
+def take(function, arguments, keywords):
+    """What a call returns, or None if it is refused."""
+    try:
+        result = function(*arguments, **keywords)
+        if hasattr(type(result), "__next__"):
+            result = next(result, None)
+        return result
+    except shoal.CancelledError:
+        raise
+    except Exception as error:
+        if isinstance(error, shoal.Error):
+            assert str(error), f"{error!r} says nothing"
+        return None
+
+
+def make_calls(world, calls):
+    made = [world, world.submit(echo, 1), shoal.Promise()]
+    for name, given_arguments, given_keywords, place in calls:
+        # Objects that were made before are arguments, too.
+        given_arguments = [made[place % len(made)] if argument is None else argument
+                           for argument in given_arguments]
+        target = shoal if name in NAMES else world if name in WORLD else made[place % len(made)]
+        function = getattr(target, name, None)
+        if callable(function):
+            result = take(function, given_arguments, given_keywords)
+            if result is not None:
+                made.append(result)
+
+
+def run_calls(calls):
+    def main(world):
+        if world.rank == 0:
+            make_calls(world, calls)
+
+    try:
+        shoal.run(main, ranks=2, workers=1, args=["--sim"])
+    except (Exception, SystemExit) as error:
+        assert str(error) or isinstance(error, SystemExit), f"{error!r} says nothing"
+
+
+def main(seconds):
+    end = time.monotonic() + seconds
+    count = 0
+    log = os.open(os.devnull, os.O_WRONLY)
+    errors = os.dup(2)
+    os.dup2(log, 1)  # programs that fail report that
+    os.dup2(log, 2)
+
+    @settings(max_examples=10**9, deadline=None, database=None, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))
+    @given(steps)
+    def fuzz(calls):
+        nonlocal count
+        if time.monotonic() > end:
+            raise KeyboardInterrupt  # the only way to end it
+        count += 1
+        if "FUZZ_SHOW" in os.environ:
+            os.write(errors, f"{[(name, place) for name, _, _, place in calls]}\n".encode())
+        run_calls(calls)
+
+    try:
+        fuzz()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        os.dup2(errors, 2)
+    os.write(2, f"{count} examples\n".encode())
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]))
