@@ -1,6 +1,7 @@
 """The start of a run: shoal.run()."""
 
 import contextvars
+import difflib
 import inspect
 import os
 import random
@@ -180,6 +181,17 @@ _LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PMIX_RA
              "SLURM_STEP_NUM_TASKS")
 
 
+def _check_options(options):
+    known = [name.replace("-", "_") for name in _core._option_names()]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise _errors.ConfigError(
+                f"shoal.run() has no option {name!r}"
+                f"{f': did you mean {near[0]!r}?' if near else ''} `python -m shoal info -- --help` "
+                "lists the options")
+
+
 class _Variables:
     """SHOAL_ variables of the options that the call gives. They are defaults of the program: the
     environment wins over them, and the command line over both."""
@@ -278,6 +290,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
     from . import _launch
     if args is None:
         args = [] if _is_interactive() else sys.argv[1:]
+    _check_options(options)
     if processes is not None:
         if _is_simulated(["--sim"] * bool(options.get("sim")) + [*map(str, args)]):
             ranks = processes

@@ -24,6 +24,8 @@
 #include "errors.hpp"
 #include "future.hpp"
 #include "interpreter.hpp"
+#include "runtime/config.hpp"
+#include "runtime/config_options.hpp"
 #include "value.hpp"
 
 namespace shoal::python {
@@ -454,6 +456,9 @@ int run(nb::handle main_function, const std::vector<std::string>& words) {
   const Object function = Object::share(main_function.ptr());
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
+  // run() would write an error in the options to standard error only.
+  static_cast<void>(runtime::parse_config(static_cast<int>(argv.size()), argv.data(),
+                                          runtime::process_environment()));
   const RunCount counted;
   std::mutex mutex;
   std::vector<World*> ended;
@@ -674,6 +679,11 @@ void bind(nb::module_& module) {
       .def("set_exception", &PyPromise::set_exception);
   if (PySys_AddAuditHook(&audit, nullptr) != 0) throw nb::python_error();
   module.def("_run", &run);
+  module.def("_option_names", [] {
+    std::vector<std::string> names;
+    for (const runtime::Option& option : runtime::options()) names.emplace_back(option.name);
+    return names;
+  });
   nb::class_<PyRuntime>(module, "_Runtime")
       .def(nb::init<int, int, const std::string&, std::vector<std::string>>())
       .def_prop_ro("size", &PyRuntime::size)

@@ -52,6 +52,8 @@ def main(world):
 if __name__ == "__main__":
     refuses(shoal.CheckError, "no world here", shoal.current_world)
     refuses(shoal.CheckError, "takes a function of a world", shoal.run, 3)
+    refuses(shoal.ConfigError, "no option 'worker'.*mean 'workers'", shoal.run, main, worker=4)
+    refuses(shoal.ConfigError, "'two'", shoal.run, main, args=[], sim_seed="two")
     refuses(shoal.CheckError, "no world here", shoal.task(local))
     refuses(shoal.CheckError, "decorates a function", shoal.task, 3)
     result = shoal.run(main)

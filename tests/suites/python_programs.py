@@ -270,6 +270,8 @@ class Processes(Programs):
         self.tells("behind .if __name__", self.run_python("processes", "unguarded", code=1))
 
     def test_without_a_launcher(self):
+        self.python = self.run_command(  # it may be a script that needs PATH
+            [self.python, "-c", "import sys; print(sys.executable)"]).output.strip()
         result = self.run_python("processes", "whole", code=1, PATH="/nonexistent")
         self.tells("no launcher of MPI", result)
 
