@@ -39,7 +39,9 @@ def main(world: shoal.World) -> int:
     flow = shoal.Flow()
     axpy(flow.data(1.0), flow.data(2.0), factor=3)
     assert_type(shoal.Timer(1.0, str, 3).future.result(), str | None)
-    assert_type(shoal.Cache(lambda key: world.call(0, len, key)).get("x"), int)
+    def find(key: str) -> shoal.Future[int]:
+        return world.call(0, len, key)
+    assert_type(shoal.Cache(find).get("x"), int)
     assert_type(shoal.Counter().add(), int)
     shoal.Events().fire(shoal.ALL, "x", 3)
     ga = shoal.GlobalArray(3)

@@ -334,6 +334,20 @@ class Packages(Programs):
         self.first_mpi()
         self.assertEqual(self.run_python("processes", "closure").output.strip(), "12")
 
+    def test_processes_of_an_interactive_interpreter(self):
+        """As in a notebook, the functions are nowhere but in the interpreter."""
+        self.first_mpi()
+        program = ("import shoal\n"
+                   "offset = 10\n"
+                   "def add(x):\n    return x + offset\n"
+                   "def main(world):\n"
+                   "    print('hello', world.rank, flush=True)\n"
+                   "    return [world.call(rank, add, rank).result() for rank in range(world.size)]\n"
+                   "print(shoal.run(main, processes=2))\n")
+        said = self.run_command([self.python, "-c", program], environment=self.environment).output
+        for text in ("hello 0", "hello 1", "[10, 11]"):
+            self.assertIn(text, said)
+
     def test_arbitrary_calls(self):
         result = self.run_python("fuzz", 20, PYTHONHASHSEED="0")
         self.assertRegex(result.errors, "[1-9][0-9]* examples")
