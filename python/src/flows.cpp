@@ -197,9 +197,8 @@ class PyFlow {
     std::vector<flow::Request> requests;
     for (std::size_t i = 0; i < modes.size(); ++i) {
       const Data<FlowValue>& one = nb::cast<const PyDatum&>(data[i]).data;
-      requests.push_back({.handle = one.handle(),
-                          .generation = one.generation(),
-                          .mode = to_mode(modes[i])});
+      requests.push_back(
+          {.handle = one.handle(), .generation = one.generation(), .mode = to_mode(modes[i])});
     }
     flow::InsertOptions options;
     options.priority = priority;
@@ -209,8 +208,7 @@ class PyFlow {
     flow::Sequence& sequence = flow->sequence();
     if (!sequence.begin(codelet.core, requests, options)) return false;
     sequence.submit(
-        new PyFlowTask(sequence, requests.size(), *team_, std::move(held), codelet.core),
-        requests);
+        new PyFlowTask(sequence, requests.size(), *team_, std::move(held), codelet.core), requests);
     return true;
   }
   void wait() {

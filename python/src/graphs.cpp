@@ -84,8 +84,7 @@ void call_with_inputs(const Object& body, const Key& key, Gathered<Input> inputs
     list.append(nb::make_tuple(input.name, nb::handle(bytes.get()), nb::handle(buffers.get())));
   }
   const nb::bytes code(key.code.data(), key.code.size());
-  static_cast<void>(call(hooks().call_with_inputs,
-                         pack(body.get(), code.ptr(), list.ptr()).get()));
+  static_cast<void>(call(hooks().call_with_inputs, pack(body.get(), code.ptr(), list.ptr()).get()));
 }
 
 /// A task graph, which ends with the main function of its rank.

@@ -228,8 +228,7 @@ class PyMutex {
 class PyDeadline {
  public:
   PyDeadline(PyTeam& team, double seconds, const std::string& reason)
-      : deadline_(std::make_unique<Deadline>(team.get(), PyFuture::to_duration(seconds), reason)) {
-  }
+      : deadline_(std::make_unique<Deadline>(team.get(), PyFuture::to_duration(seconds), reason)) {}
   ~PyDeadline() { end(); }
   PyDeadline(const PyDeadline&) = delete;
   PyDeadline& operator=(const PyDeadline&) = delete;
@@ -505,9 +504,9 @@ class PyRuntime {
     const TaskOptions options =
         task_options(*worlds_.at(static_cast<std::size_t>(rank)), name, priority);
     const Object here = object_of(*worlds_.at(static_cast<std::size_t>(rank)));
-    return {runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options)
-                .share(),
-            nb::inst_ptr<PyWorld>(nb::handle(here.get()))->ended};
+    return {
+        runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options).share(),
+        nb::inst_ptr<PyWorld>(nb::handle(here.get()))->ended};
   }
   void run(nb::handle main_function) {
     check();

@@ -266,7 +266,8 @@ class Processes(Programs):
         self.assertRegex(said, "odd: rank 1 of 2 | on rank 1:[^$]*in raises")
 
     def test_refusals(self):
-        self.tells("result of .* cannot be sent", self.run_python("processes", "unsendable", code=1))
+        self.tells("result of .* cannot be sent",
+                   self.run_python("processes", "unsendable", code=1))
         self.tells("behind .if __name__", self.run_python("processes", "unguarded", code=1))
 
     def test_without_a_launcher(self):
@@ -307,7 +308,7 @@ class Packages(Programs):
             made = self.run_command([venv / "bin/pip", "--disable-pip-version-check", "--timeout",
                                      10, "install", *PACKAGES], code=suite.ANY)
             if made.code != 0:
-                self.skipTest("numpy, scipy, dask, joblib or hypothesis cannot be fetched from PyPI")
+                self.skipTest("numpy, scipy, dask, joblib and others cannot be fetched from PyPI")
             stamp.write_text(str(PACKAGES))
         self.python = venv / "bin/python"
 
@@ -342,7 +343,7 @@ class Packages(Programs):
                    "def add(x):\n    return x + offset\n"
                    "def main(world):\n"
                    "    print('hello', world.rank, flush=True)\n"
-                   "    return [world.call(rank, add, rank).result() for rank in range(world.size)]\n"
+                   "    return [world.call(to, add, to).result() for to in range(world.size)]\n"
                    "print(shoal.run(main, processes=2))\n")
         said = self.run_command([self.python, "-c", program], environment=self.environment).output
         for text in ("hello 0", "hello 1", "[10, 11]"):
