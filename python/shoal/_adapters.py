@@ -149,8 +149,9 @@ def _results(keys, futures):
 # --- joblib
 
 def register_joblib():
-    """Makes "shoal" known to joblib: `with joblib.parallel_config("shoal", n_jobs=4):`. Calls run as
-    tasks of this process, on n_jobs workers."""
+    """Makes "shoal" known to joblib: `with joblib.parallel_config("shoal", n_jobs=4):`.
+
+    Calls run as tasks of this process, on n_jobs workers."""
     from joblib.parallel import AutoBatchingMixin, ParallelBackendBase, register_parallel_backend
 
     class Backend(AutoBatchingMixin, ParallelBackendBase):

@@ -186,10 +186,9 @@ def _check_options(options):
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            raise _errors.ConfigError(
-                f"shoal.run() has no option {name!r}"
-                f"{f': did you mean {near[0]!r}?' if near else ''} `python -m shoal info -- --help` "
-                "lists the options")
+            meant = f": did you mean {near[0]!r}?" if near else "."
+            raise _errors.ConfigError(f"shoal.run() has no option {name!r}{meant} The command "
+                                      "`python -m shoal info -- --help` lists the options")
 
 
 class _Variables:

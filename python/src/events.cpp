@@ -58,7 +58,12 @@ class PyEvents {
       throw CheckError("events '" + name +
                        "' are made after the main function: make them in it, on all ranks");
     }
-    auto events = std::make_shared<Events>(team.get(), name);
+    Team& here = team.get();
+    std::shared_ptr<Events> events;
+    {
+      const OutsidePython outside;
+      events = std::make_shared<Events>(here, name);
+    }
     team.kept->add(events);
     events_ = events;
   }

@@ -53,6 +53,7 @@ class KeyFunction {
         PyBytes_FromStringAndSize(key.code.data(), static_cast<Py_ssize_t>(key.code.size())));
     return call(hooks().call_with_key, pack(function_->get(), code.get()).get());
   }
+  [[nodiscard]] PyObject* function() const { return function_->get(); }
   [[nodiscard]] int number(const Key& key) const {
     const InPython in_python;
     const Object result = (*this)(key);
@@ -77,14 +78,14 @@ struct Input {
 };
 
 /// Calls the body of a task with its inputs. **Caller**: holds the GIL.
-void call_with_inputs(const Object& body, const Key& key, Gathered<Input> inputs) {
+void call_with_inputs(PyObject* body, const Key& key, Gathered<Input> inputs) {
   nb::list list;
   for (Input& input : inputs.values) {
     const auto [bytes, buffers] = to_python(std::move(input.value));
     list.append(nb::make_tuple(input.name, nb::handle(bytes.get()), nb::handle(buffers.get())));
   }
   const nb::bytes code(key.code.data(), key.code.size());
-  static_cast<void>(call(hooks().call_with_inputs, pack(body.get(), code.ptr(), list.ptr()).get()));
+  static_cast<void>(call(hooks().call_with_inputs, pack(body, code.ptr(), list.ptr()).get()));
 }
 
 /// A task graph, which ends with the main function of its rank.
@@ -97,34 +98,11 @@ class PyGraph {
       throw CheckError("task graph '" + name +
                        "' is made in a task: make it in the main function, on all ranks");
     }
-    auto graph = std::make_shared<TaskGraph<Key>>(here, name);
-    if (has_inputs) {
-      graph->set_task([body = std::make_shared<Object>(Object::share(task.ptr()))](
-                          const Key& key, Gathered<Input> inputs) {
-        const InPython in_python;
-        call_with_inputs(*body, key, std::move(inputs));
-      });
-    } else {
-      graph->set_task([body = KeyFunction(task)](const Key& key) {
-        const InPython in_python;
-        static_cast<void>(body(key));
-      });
-    }
-    graph->set_indegree([f = KeyFunction(indegree)](const Key& key) { return f.number(key); });
-    const int size = here.size();
-    if (rank.is_none()) {
-      graph->set_rank([size](const Key& key) {
-        return static_cast<int>(KeyHash<Key>{}(key) % static_cast<std::uint64_t>(size));
-      });
-    } else {
-      graph->set_rank([f = KeyFunction(rank)](const Key& key) { return f.number(key); });
-    }
-    if (!priority.is_none()) {
-      graph->set_priority([f = KeyFunction(priority)](const Key& key) { return f.number(key); });
-    }
-#if PY_VERSION_HEX >= 0x030C0000
-    graph->set_binding([](const Key&) { return true; });  // see task_options()
-#endif
+    const bool has_rank = !rank.is_none();
+    const bool has_priority = !priority.is_none();
+    auto graph = make(here, name,
+                      {KeyFunction(task), KeyFunction(indegree), KeyFunction(rank),
+                       KeyFunction(priority), has_inputs, has_rank, has_priority});
     team.kept->add(graph);
     graph_ = graph;
     name_ = name;
@@ -154,6 +132,48 @@ class PyGraph {
   }
 
  private:
+  struct Functions {
+    KeyFunction task;
+    KeyFunction indegree;
+    KeyFunction rank;
+    KeyFunction priority;
+    bool has_inputs;
+    bool has_rank;
+    bool has_priority;
+  };
+  /// Makes the graph without the GIL: messages for it that have come already may be handled first.
+  static std::shared_ptr<TaskGraph<Key>> make(Team& team, const std::string& name,
+                                              const Functions& functions) {
+    const OutsidePython outside;
+    auto graph = std::make_shared<TaskGraph<Key>>(team, name);
+    graph->set_indegree([f = functions.indegree](const Key& key) { return f.number(key); });
+    if (functions.has_priority) {
+      graph->set_priority([f = functions.priority](const Key& key) { return f.number(key); });
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    graph->set_binding([](const Key&) { return true; });  // see task_options()
+#endif
+    if (functions.has_inputs) {
+      graph->set_task([body = functions.task](const Key& key, Gathered<Input> inputs) {
+        const InPython in_python;
+        call_with_inputs(body.function(), key, std::move(inputs));
+      });
+    } else {
+      graph->set_task([body = functions.task](const Key& key) {
+        const InPython in_python;
+        static_cast<void>(body(key));
+      });
+    }
+    const int size = team.size();
+    if (functions.has_rank) {
+      graph->set_rank([f = functions.rank](const Key& key) { return f.number(key); });
+    } else {
+      graph->set_rank([size](const Key& key) {
+        return static_cast<int>(KeyHash<Key>{}(key) % static_cast<std::uint64_t>(size));
+      });
+    }
+    return graph;
+  }
   [[nodiscard]] std::shared_ptr<TaskGraph<Key>> get() const {
     auto graph = graph_.lock();
     if (graph != nullptr) return graph;

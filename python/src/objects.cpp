@@ -52,7 +52,13 @@ class PyObjectHandle {
           "a distributed object is made after the main function: make it in the main function, on "
           "all ranks");
     }
-    auto made = std::make_shared<Representative>(team.get(), Object::share(object.ptr()));
+    Team& here = team.get();
+    python::Object held = python::Object::share(object.ptr());
+    std::shared_ptr<Representative> made;
+    {
+      const OutsidePython outside;  // invocations that have come already may run first
+      made = std::make_shared<Representative>(here, std::move(held));
+    }
     team.kept->add(made);
     representative_ = made;
     ended_ = team.ended;

@@ -76,8 +76,8 @@ def check_values(world):
 
 
 def check_refusals(world, flow, total):
-    refuses(shoal.CheckError, "no datum of flow 'sums'", flow.task(scan._function, total=shoal.read),
-            [1], 3)
+    reads = flow.task(scan._function, total=shoal.read)
+    refuses(shoal.CheckError, "no datum of flow 'sums'", reads, [1], 3)
     refuses(shoal.CheckError, "has no mode", fill, total, total)
     refuses(shoal.CheckError, "none of its arguments is a datum", fill, [], 1)
     refuses(shoal.CheckError, "has no parameter 'x'", shoal.flow_task, print_it, x=shoal.read)

@@ -157,7 +157,8 @@ def outlives(world):
 def use_after(function):
     """Objects of a run that has ended."""
     shoal.run(function)
-    world, promise, mutex, semaphore, events, array, flow, counter, cache, future, timer, datum = kept
+    world, promise, mutex, semaphore, events, array, flow, counter, cache, future, *others = kept
+    timer, datum = others
     for call in (lambda: world.submit(double, 1), lambda: promise.set_result(1), mutex.lock,
                  semaphore.acquire, lambda: events.fire(0, "x"), lambda: array[0], flow.wait,
                  counter.add, lambda: cache.get(1), datum.get, shoal.yield_now,
