@@ -65,9 +65,19 @@ class Object:
     Invocations of one task on one rank run in the order in which they were made; on a rank one runs
     at a time, and while it waits, others may run. Arguments and results are pickled."""
 
+    _made = None  # by __init__()
+
     def __init__(self, team=None):
-        self._team = team or current_world()
+        self._made = team or current_world()
         self._shoal = _core._Object(self._team, self)
+
+    @property
+    def _team(self):
+        if self._made is None:
+            raise _errors.CheckError(
+                f"{type(self).__name__}.__init__() has not called super().__init__(), which makes "
+                "the distributed object")
+        return self._made
 
     def __getitem__(self, rank):
         """The representative of a rank."""

@@ -62,8 +62,9 @@ def _complete(result, what):
 class _Main:
     """A main function, with its results and errors on the ranks of this process."""
 
-    def __init__(self, function):
+    def __init__(self, function, waits=False):
         self.function = function
+        self.waits = waits  # for all work of the world, so that its failure is an exception
         self.context = contextvars.copy_context()
         self.results = {}
         self.errors = {}
@@ -73,6 +74,8 @@ class _Main:
         rank = world.rank
         try:
             result = _complete(self.function(world), "the main function")
+            if self.waits:
+                world.wait()
         except SystemExit as error:
             self.exit = error
             if error.code is None or isinstance(error.code, int):
@@ -298,7 +301,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
     words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
     if any(name in os.environ for name in _LAUNCHED):
         ranks = None
-    what = _Main(main)
+    what = _Main(main, waits=True)
     sys.stdout.flush()
     with _Variables({"ranks": ranks, "workers": workers, **options}), _Interrupts():
         if _is_simulated(words[1:]):

@@ -83,6 +83,22 @@ def yield_now():
     _core._yield()
 
 
+def _take_turn(turn):
+    try:
+        turn.pop()
+        return True
+    except IndexError:
+        return False
+
+
+def _run_after(seconds, stop, turn, function, arguments):
+    try:
+        stop.future.result(seconds)
+    except TimeoutError:
+        pass
+    return function(*arguments) if _take_turn(turn) else None
+
+
 class Timer:
     """Runs function(*arguments) as a task of this rank after a time, virtual in a simulation.
 
@@ -94,25 +110,13 @@ class Timer:
         _check_seconds(seconds, "shoal.Timer")
         self._turn = [None]  # taken by the first of the time and cancel()
         self._stop = Promise("a timer")
-        self._future = current_world().submit(self._run, seconds, function, arguments)
-
-    def _take_turn(self):
-        try:
-            self._turn.pop()
-            return True
-        except IndexError:
-            return False
-
-    def _run(self, seconds, function, arguments):
-        try:
-            self._stop.future.result(seconds)
-        except TimeoutError:
-            pass
-        return function(*arguments) if self._take_turn() else None
+        # Without the timer itself: a traceback that knew its own future would keep it.
+        self._future = current_world().submit(_run_after, seconds, self._stop, self._turn,
+                                              function, arguments)
 
     def cancel(self):
         """Stops the timer; returns whether it has not run and will not run."""
-        if not self._take_turn():
+        if not _take_turn(self._turn):
             return False
         self._stop.set_result(None)
         return True

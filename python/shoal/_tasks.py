@@ -7,6 +7,7 @@ import inspect
 from . import _core, _errors
 from ._run import _name_of, current_world
 from ._sync import Promise
+from ._wire import _is_found_by_name
 
 ALL_COMPLETED = "ALL_COMPLETED"
 FIRST_COMPLETED = "FIRST_COMPLETED"
@@ -128,8 +129,10 @@ class Task:
 
     def __reduce__(self):
         base = getattr(self, "_base", self)
+        if base is self and _is_found_by_name(self):
+            return self.__qualname__
         if base is self:
-            return self.__qualname__  # pickle finds it by its name
+            return Task, (self._function, self._name, self._priority, self._rank, self._retries)
         return _with_options, (base, self._name, self._priority, self._rank, self._retries)
 
     def __repr__(self):

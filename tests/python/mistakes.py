@@ -141,6 +141,10 @@ def no_actor(world):
     shoal.Actor("nobody")
 
 
+def timer_raises(world):
+    shoal.Timer(1e-5, double, None)
+
+
 def late(world):
     """Too slow for its deadline."""
     with shoal.Deadline(0.001, "too slow"):

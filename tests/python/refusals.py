@@ -19,6 +19,11 @@ def unsendable():
     return threading.Lock()
 
 
+class Hasty(shoal.Object):
+    def __init__(self):
+        self.balance = 0
+
+
 def main(world):
     other = (world.rank + 1) % world.size
     refuses(shoal.CheckError, "no rank 99: the world has", world.call, 99, local)
@@ -30,6 +35,8 @@ def main(world):
             local, threading.Lock())
     refuses(shoal.CheckError, "result of unsendable cannot be sent", world.call(
         other, unsendable).result)
+    refuses(shoal.CheckError, "Hasty.__init__.. has not called super", Hasty().__getitem__, 0)
+    assert shoal.task(local).on(other)().result() == 1
     refuses(TypeError, "World belongs to its rank", world.__reduce_ex__, 5)
     refuses(shoal.CheckError, "seconds: give a number", shoal.sleep, -1)
     refuses(shoal.CheckError, "got return_when", shoal.wait, [], return_when="never")

@@ -217,6 +217,7 @@ class Mistakes(Programs):
         "writes_nothing": "lazy has not written 'x'.*return its value",
         "self_call": "inner.. of actor 'selfish'",
         "no_actor": "actor 'nobody'",
+        "timer_raises": "TaskError.*TypeError: unsupported operand",
         "late": "too slow",
     }
 
