@@ -199,13 +199,25 @@ struct Topology::Handle {
   hwloc_topology_t topology = nullptr;
 };
 
-Topology::Topology(const ReadFile& read) : handle_(std::make_unique<Handle>()) {
-  if (hwloc_topology_load(handle_->topology) != 0) {
+// The x86 component of hwloc asks each processor for its caches and cores, with the calling thread
+// bound to one after the other, which takes tens of milliseconds where other programs compute. It is
+// used only if the operating system shows no cores, as in a container without /sys.
+std::unique_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
+  auto handle = std::make_unique<Handle>();
+  if (!asks_processors) {
+    static_cast<void>(hwloc_topology_set_components(
+        handle->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
+  }
+  if (hwloc_topology_load(handle->topology) != 0) {
     throw ConfigError(
         "hwloc could not read the topology of this machine; `lstopo` shows why (an HWLOC_XMLFILE "
-        "or "
-        "HWLOC_SYNTHETIC variable that points to nothing is a common reason)");
+        "or HWLOC_SYNTHETIC variable that points to nothing is a common reason)");
   }
+  const bool shows_cores = hwloc_get_nbobjs_by_type(handle->topology, HWLOC_OBJ_CORE) > 0;
+  return shows_cores || asks_processors ? std::move(handle) : load_machine(true);
+}
+
+Topology::Topology(const ReadFile& read) : handle_(load_machine(false)) {
   allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(handle_->topology));
   machine_pus_ = allowed_.count();
   // New threads inherit the binding of the thread that starts them, so this thread's counts.

@@ -122,6 +122,7 @@ class Topology {
   };
 
   explicit Topology(std::unique_ptr<Handle> handle);
+  static std::unique_ptr<Handle> load_machine(bool asks_processors);
   void collect_cores();
 
   std::unique_ptr<Handle> handle_;

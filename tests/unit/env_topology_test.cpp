@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <set>
@@ -17,6 +18,16 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+namespace {
+std::atomic<int> binds{0};  // of threads, since the last reset
+}
+
+// In place of that of the C library, also in hwloc.
+extern "C" int sched_setaffinity(pid_t pid, std::size_t bytes, const cpu_set_t* set) noexcept {
+  ++binds;
+  return static_cast<int>(syscall(SYS_sched_setaffinity, pid, bytes, set));
+}
 
 namespace env_topology_test {
 
@@ -236,6 +247,18 @@ TEST(Topology, MachineWithoutSys_IsReadWithoutComplaints) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   unsetenv("HWLOC_FSROOT");
   EXPECT_GE(machine.allowed_pus(), 1);
+}
+
+// A thread that is bound to each processor in turn waits for those on which others compute.
+TEST(Topology, RealMachine_IsReadWithoutBindingTheThread) {
+  if (access("/sys/devices/system/cpu/cpu0/topology/core_id", R_OK) != 0) {
+    GTEST_SKIP() << "the system does not show cores";
+  }
+  binds = 0;
+  const Topology machine;
+  EXPECT_EQ(binds.load(), 0);
+  EXPECT_TRUE(machine.bind_current_thread(machine.current_thread_binding()));
+  EXPECT_EQ(binds.load(), 1);  // it counts
 }
 
 TEST(Topology, CountUnbindable_LeavesTheThreadWhereItWas) {
