@@ -2,11 +2,14 @@
 
 #include "env/start_thread.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <ctime>
 #include <random>
 #include <thread>
 
@@ -14,32 +17,55 @@ namespace shoal::env {
 
 namespace {
 
+/// One word for the kernel's futex: a token, or nothing, or a thread that sleeps. Takes no lock, and
+/// makes no system call where the token is there, or nobody sleeps.
 class ThreadParker final : public Parker {
  public:
   void park(std::uint64_t timeout_ns) override {
-    std::unique_lock lock(mutex_);
-    const auto is_set = [this] { return token_; };
-    // The present time plus more than this would not fit into 64 bits; no process lives that long.
-    constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 62U;
-    if (timeout_ns == 0 || timeout_ns > kLongestNs) {
-      condition_.wait(lock, is_set);
-    } else {
-      condition_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), is_set);
-    }
-    token_ = false;
+    // acquire, here and below: pairs with the release in unpark()
+    if (state_.fetch_sub(1, std::memory_order_acquire) == kToken) return;
+    timespec deadline{};
+    const bool is_limited = timeout_ns > 0 && timeout_ns <= kLongestNs;
+    if (is_limited) deadline = after(timeout_ns);
+    do {
+      if (!sleep(is_limited ? &deadline : nullptr)) break;
+    } while (state_.load(std::memory_order_acquire) == kParked);
+    state_.exchange(kEmpty, std::memory_order_acquire);  // a token that came meanwhile is taken
   }
 
+  // Once the owner sees the token, the parker may be gone: the kernel does not read the address, and
+  // whoever sleeps there by then looks again.
   void unpark() override {
-    // Notified under the lock: once the owner sees the token, the parker may be gone.
-    const std::lock_guard lock(mutex_);
-    token_ = true;
-    condition_.notify_one();
+    if (state_.exchange(kToken, std::memory_order_release) == kParked) {
+      syscall(SYS_futex, word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool token_ = false;  // guarded by mutex_
+  static constexpr int kParked = -1;
+  static constexpr int kEmpty = 0;
+  static constexpr int kToken = 1;
+  // The present time plus more than this would not fit into 64 bits; no process lives that long.
+  static constexpr std::uint64_t kLongestNs = std::uint64_t{1} << 62U;
+
+  static timespec after(std::uint64_t ns) {
+    constexpr std::int64_t kSecondNs = 1'000'000'000;
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t sum_ns = now.tv_nsec + static_cast<std::int64_t>(ns % kSecondNs);
+    return {.tv_sec = now.tv_sec + static_cast<std::int64_t>(ns / kSecondNs) + sum_ns / kSecondNs,
+            .tv_nsec = sum_ns % kSecondNs};
+  }
+  /// Sleeps while the thread is parked; false when the time is over.
+  bool sleep(const timespec* deadline) {
+    return syscall(SYS_futex, word(), FUTEX_WAIT_BITSET_PRIVATE, kParked, deadline, nullptr,
+                   FUTEX_BITSET_MATCH_ANY) == 0 ||
+           errno != ETIMEDOUT;
+  }
+  int* word() { return reinterpret_cast<int*>(&state_); }
+
+  std::atomic<int> state_{kEmpty};
+  static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 };
 
 /// A thread for each Steppable but the first. They run it all or, if a thread is missing, none.
