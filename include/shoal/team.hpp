@@ -570,10 +570,10 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   template <auto Function, Delivery How, class... Ws, class... Args>
   void send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args);
   template <auto Function, Delivery How, class... Values>
-  static void pass_on(Team& world, const Relay& relay, Values... values) {
-    member_of(world, relay)
-        .send(Rank(relay.member), am<&Team::deliver<Function, Values...>, How>, relay,
-              std::move(values)...);
+  static void pass_on(const Relay& relay, Values... values) {
+    const term::TeamInUse team(relay.team.id);
+    messaging::send_static<messaging::StaticFunction<&Team::deliver<Function, Values...>, How>>(
+        member_of(team, relay), Rank(relay.member), relay, std::move(values)...);
   }
   template <auto Function, class... Values>
   static void deliver(Team& team, const Relay& relay, Values... values) {
@@ -594,7 +594,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     const Team& team_;
     const Relay& relay_;
   };
-  static Team& member_of(Team& world, const Relay& relay);
+  static TeamCore& member_of(const term::TeamInUse& team, const Relay& relay);
   [[nodiscard]] static Relay relay_to(const TeamHandle& team, Rank member, Rank origin);
   [[nodiscard]] Team& outermost() const;
 

@@ -17,8 +17,8 @@ namespace shoal::env {
 
 namespace {
 
-/// One word for the kernel's futex: a token, or nothing, or a thread that sleeps. Takes no lock, and
-/// makes no system call where the token is there, or nobody sleeps.
+/// One word for the kernel's futex: a token, or nothing, or a thread that sleeps. Takes no lock,
+/// and makes no system call where the token is there, or nobody sleeps.
 class ThreadParker final : public Parker {
  public:
   void park(std::uint64_t timeout_ns) override {
@@ -33,8 +33,8 @@ class ThreadParker final : public Parker {
     state_.exchange(kEmpty, std::memory_order_acquire);  // a token that came meanwhile is taken
   }
 
-  // Once the owner sees the token, the parker may be gone: the kernel does not read the address, and
-  // whoever sleeps there by then looks again.
+  // Once the owner sees the token, the parker may be gone: the kernel does not read the address,
+  // and whoever sleeps there by then looks again.
   void unpark() override {
     if (state_.exchange(kToken, std::memory_order_release) == kParked) {
       syscall(SYS_futex, word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

@@ -200,8 +200,8 @@ struct Topology::Handle {
 };
 
 // The x86 component of hwloc asks each processor for its caches and cores, with the calling thread
-// bound to one after the other, which takes tens of milliseconds where other programs compute. It is
-// used only if the operating system shows no cores, as in a container without /sys.
+// bound to one after the other, which takes tens of milliseconds where other programs compute. It
+// is used only if the operating system shows no cores, as in a container without /sys.
 std::unique_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
   auto handle = std::make_unique<Handle>();
   if (!asks_processors) {

@@ -333,13 +333,12 @@ Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
           sender == nullptr ? 0 : TeamCore::of(*sender).begin_message_outside()};
 }
 
-Team& Team::member_of(Team& world, const Relay& relay) {
-  Team* const team = world.find_member(relay.team);
-  SHOAL_CHECK(team != nullptr,
+TeamCore& Team::member_of(const term::TeamInUse& team, const Relay& relay) {
+  SHOAL_CHECK(team.core() != nullptr && team.core()->services().find<Team>() != nullptr,
               "rank {} has sent a message to a team of {} ranks, the first of them rank {}, which "
               "has ended, or was never made: keep it until wait() has returned",
               relay.origin, relay.team.size, relay.team.first);
-  return *team;
+  return *team.core();
 }
 
 Team::Handled::~Handled() {
