@@ -677,7 +677,10 @@ TEST_F(TraceRuns, TasksAndMessages_HaveNamesThatAProgramKnows) {
     names.insert(facts.input.name(message.name));
   }
   EXPECT_GT(names.size(), 10U);
-  for (const std::string& name : names) EXPECT_THAT(name, ::testing::Not(HasSubstr("shoal::")));
+  EXPECT_TRUE(names.contains("a large multicast"));
+  for (const std::string& name : names) {  // types of the interface are known, namespaces are not
+    EXPECT_THAT(name, ::testing::Not(::testing::ContainsRegex("shoal::[a-z]")));
+  }
 }
 
 // The third task writes where the value of the first one is still on its way.
