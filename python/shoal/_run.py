@@ -108,7 +108,7 @@ def _serve(world, body, buffers):
     """Runs a call of another rank."""
     rank = world.rank
     try:
-        function, arguments, keywords = _wire.load(body, buffers)
+        function, arguments, keywords = _wire.load_call(body, buffers)
         result = _in_world(world, _invoke, function, arguments, keywords)
         return False, _wire.dump(result, f"the result of {_name_of(function)}")
     except _errors.CancelledError:
@@ -119,7 +119,7 @@ def _serve(world, body, buffers):
 
 def _deliver(world, body, buffers):
     """Runs the handler of a message."""
-    function, arguments, keywords = _wire.load(body, buffers)
+    function, arguments, keywords = _wire.load_call(body, buffers)
     _in_world(world, _invoke, function, arguments, keywords)
 
 

@@ -47,7 +47,8 @@ def call(world, rank, function, *arguments, **keywords):
     and with the traceback of that rank as its __cause__."""
     what = f"a call of {_name_of(_function_of(function, 'call()'))}"
     rank = _rank_of(world, rank, what)
-    return world._call(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"))
+    return world._call(rank, _wire.dump_call(function, arguments, keywords,
+                                             f"an argument of {what}"))
 
 
 def send(world, rank, function, *arguments, **keywords):
@@ -57,14 +58,16 @@ def send(world, rank, function, *arguments, **keywords):
     wait; an exception fails the world. shoal.current_world() is the world there."""
     what = f"a message for {_name_of(_function_of(function, 'send()'))}"
     rank = _rank_of(world, rank, what)
-    world._send(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"), False)
+    world._send(rank, _wire.dump_call(function, arguments, keywords, f"an argument of {what}"),
+                False)
 
 
 def send_task(world, rank, function, *arguments, **keywords):
     """As send(), but the function runs as a task, which may wait."""
     what = f"a message for {_name_of(_function_of(function, 'send_task()'))}"
     rank = _rank_of(world, rank, what)
-    world._send(rank, _wire.dump((function, arguments, keywords), f"an argument of {what}"), True)
+    world._send(rank, _wire.dump_call(function, arguments, keywords, f"an argument of {what}"),
+                True)
 
 
 def allgather(world, value):
