@@ -54,7 +54,8 @@ check-all: check setup-check-all
 
 # BENCH: further options of tools/shoal-bench, such as BENCH="--group tasks --rounds 3".
 bench: setup-bench
-	cmake --preset release --log-level=NOTICE
+	cmake --preset release -DSHOAL_PYTHON=AUTO --log-level=NOTICE
+	-bench/python/peers build/release
 	cmake --build --preset release --parallel $(JOBS)
 	tools/shoal-bench --build build/release --json build/release/bench.json $(BENCH)
 

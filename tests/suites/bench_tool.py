@@ -231,6 +231,14 @@ class Cases(WithFolder):
         self.assertRegex(text, r"peer skipped: bench/peer was not built: "
                                r"\S+/build/bench/peer is not there: one")
 
+    def test_peer_that_lacks_a_package_is_skipped(self):
+        self.side("shoal", 1)
+        self.script("peer", "echo 'skipped: there is no dask' >&2; exit 77")
+        self.cases()
+        code, text, _ = self.bench("--rounds", "2")
+        self.assertEqual(code, 0, text)
+        self.assertIn("peer skipped: there is no dask", text)
+
     def test_missing_launcher_is_skipped(self):
         self.side("shoal", 1)
         self.side("peer", 1)

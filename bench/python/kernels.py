@@ -1,0 +1,324 @@
+"""Costs of Python programs with shoal and its peers: prints one result as JSON.
+
+    bench/python_kernels KERNEL --side SIDE [options]
+
+Kernels: tasks, call, bandwidth, import, waiting. Exit code 77, with a line `skipped: REASON` on
+standard error, where a package of the side is missing.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+
+def need(name):
+    """The module of a peer."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        print(f"skipped: {error}: bench/python/peers installs it", file=sys.stderr)
+        sys.exit(77)
+
+
+def increment(x):
+    return x + 1
+
+
+def best_of(repeat, run):
+    """The least of several times, as timeit does: other programs of the machine only add to it."""
+    return min(run() for _ in range(repeat))
+
+
+# --- tasks: submit them all, and take all results
+
+
+class Tasks:
+    """Seconds of `count` tasks, each the call of a function that only adds."""
+
+    def __init__(self, options):
+        self.count = options.count
+        self.workers = options.workers
+        self.repeat = options.repeat
+        self.expected = list(range(1, self.count + 1))
+
+    def timed(self, run):
+        def once():
+            start = time.perf_counter()
+            results = run()
+            seconds = time.perf_counter() - start
+            assert list(results) == self.expected
+            return seconds
+        once()  # the first one starts threads and fills caches
+        return {"task_us": best_of(self.repeat, once) / self.count * 1e6}
+
+    def shoal(self):
+        shoal = need("shoal")
+        task = shoal.task(increment)
+
+        def main(world):
+            return self.timed(lambda: shoal.gather([task(i) for i in range(self.count)]))
+        return shoal.run(main, workers=self.workers, args=[])
+
+    def threads(self):
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(self.workers) as pool:
+            return self.timed(lambda: [future.result() for future in [
+                pool.submit(increment, i) for i in range(self.count)]])
+
+    def dask(self):
+        threaded = need("dask.threaded")
+        graph = {f"task {i}": (increment, i) for i in range(self.count)}
+        return self.timed(lambda: threaded.get(graph, list(graph),
+                                               num_workers=self.workers))
+
+    def ray(self):
+        ray = need("ray")
+        ray.init(num_cpus=self.workers, include_dashboard=False, log_to_driver=False,
+                 logging_level="error")
+        task = ray.remote(increment)
+        return self.timed(lambda: ray.get([task.remote(i) for i in range(self.count)]))
+
+
+# --- calls and arrays between two processes
+
+
+class Pair:
+    """Two processes of a launch of MPI. The second one answers."""
+
+    def __init__(self, options):
+        self.count = options.count
+        self.size = options.size
+        self.repeat = options.repeat
+
+    def shoal_main(self, measure):
+        shoal = need("shoal")
+
+        def main(world):
+            if world.size != 2:
+                raise SystemExit("this kernel needs two processes")
+            return measure(shoal, world) if world.rank == 0 else None
+        return shoal.run(main, args=[])
+
+    def mpi4py_main(self, measure):
+        mpi = need("mpi4py.MPI")
+        world = mpi.COMM_WORLD
+        if world.size != 2:
+            raise SystemExit("this kernel needs two processes")
+        return measure(mpi, world)
+
+
+class Call(Pair):
+    """Microseconds from a call of a function on the other process until its result is there."""
+
+    def timed(self, one):
+        for i in range(self.count // 10 + 1):
+            one(i)
+
+        def once():
+            start = time.perf_counter()
+            for i in range(self.count):
+                one(i)
+            return (time.perf_counter() - start) / self.count
+        return {"call_us": best_of(self.repeat, once) * 1e6}
+
+    def shoal(self):
+        def measure(_, world):
+            def one(i):
+                assert world.call(1, increment, i).result() == i + 1
+            return self.timed(one)
+        return self.shoal_main(measure)
+
+    def mpi4py(self):
+        """A ping-pong of pickled objects."""
+        def measure(_, world):
+            if world.rank == 1:
+                while (value := world.recv(source=0)) is not None:
+                    world.send(increment(value), dest=0)
+                return None
+
+            def one(i):
+                world.send(i, dest=1)
+                assert world.recv(source=1) == i + 1
+            result = self.timed(one)
+            world.send(None, dest=1)
+            return result
+        return self.mpi4py_main(measure)
+
+
+def take(array):
+    return len(array)
+
+
+class Bandwidth(Pair):
+    """Bandwidth of arrays of `size` bytes to the other process, which answers each of them."""
+
+    def timed(self, send_all):
+        send_all()
+
+        def once():
+            start = time.perf_counter()
+            send_all()
+            return time.perf_counter() - start
+        return {"gb_per_s": self.size * self.count / best_of(self.repeat, once) / 1e9}
+
+    def shoal(self):
+        numpy = need("numpy")
+
+        def measure(shoal, world):
+            array = numpy.ones(self.size // 8)
+
+            def send_all():
+                sent = shoal.gather([world.call(1, take, array) for _ in range(self.count)])
+                assert sent == [len(array)] * self.count
+            return self.timed(send_all)
+        return self.shoal_main(measure)
+
+    def mpi4py(self):
+        """Buffers that both sides have, with a receive for each."""
+        numpy = need("numpy")
+
+        def measure(mpi, world):
+            array = numpy.ones(self.size // 8)
+            answer = numpy.zeros(1)
+
+            def send_all():
+                mpi.Request.Waitall([world.Isend(array, dest=1) for _ in range(self.count)])
+                world.Recv(answer, source=1)
+
+            def receive_all():
+                for _ in range(self.count):
+                    world.Recv(array, source=0)
+                world.Send(answer, dest=0)
+            if world.rank == 0:
+                return self.timed(send_all)
+            for _ in range(self.repeat + 1):
+                receive_all()
+            return None
+        return self.mpi4py_main(measure)
+
+
+# --- import, and memory
+
+
+class Import:
+    """Milliseconds of the import of a package, beyond those of an empty program."""
+
+    MODULES = {"shoal": "shoal", "numpy": "numpy", "mpi4py": "mpi4py.MPI", "dask": "dask.threaded",
+               "ray": "ray", "asyncio": "asyncio"}
+
+    def __init__(self, options):
+        self.repeat = options.repeat
+
+    def __getattr__(self, side):
+        return lambda: self.measure(self.MODULES[side])
+
+    def measure(self, module):
+        need(module.partition(".")[0])
+
+        def once(program):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True)
+            return time.perf_counter() - start
+        once(f"import {module}")  # compiles, and reads the files from disk
+        pairs = [once(f"import {module}") - once("") for _ in range(self.repeat)]
+        return {"import_ms": statistics.median(pairs) * 1e3}
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Waiting:
+    """Bytes of each of `count` tasks that wait, with its future."""
+
+    def __init__(self, options):
+        self.count = options.count
+        self.workers = options.workers
+
+    def shoal(self):
+        shoal = need("shoal")
+
+        def main(world):
+            shoal.gather([shoal.task(increment)(i) for i in range(100)])
+            gate = shoal.Promise("the gate")
+            reached = shoal.Semaphore(0, "tasks that wait")
+
+            @shoal.task
+            def waits(x):
+                reached.release()
+                return gate.future.result() + x
+            before = resident_bytes()
+            futures = [waits(i) for i in range(self.count)]
+            for _ in futures:
+                reached.acquire()
+            used = resident_bytes() - before
+            gate.set_result(1)
+            assert shoal.gather(futures) == list(range(1, self.count + 1))
+            return {"bytes": used / self.count}
+        return shoal.run(main, workers=self.workers, args=[])
+
+    def threads(self):
+        from concurrent.futures import ThreadPoolExecutor
+        gate = threading.Event()
+        reached = threading.Semaphore(0)
+
+        def waits(x):
+            reached.release()
+            gate.wait()
+            return x + 1
+        before = resident_bytes()
+        with ThreadPoolExecutor(self.count) as pool:
+            futures = [pool.submit(waits, i) for i in range(self.count)]
+            for _ in futures:
+                reached.acquire()
+            used = resident_bytes() - before
+            gate.set()
+            assert [future.result() for future in futures] == list(range(1, self.count + 1))
+        return {"bytes": used / self.count}
+
+    def asyncio(self):
+        import asyncio
+
+        async def main():
+            gate = asyncio.get_running_loop().create_future()
+
+            async def waits(x):
+                return await gate + x
+            before = resident_bytes()
+            tasks = [asyncio.ensure_future(waits(i)) for i in range(self.count)]
+            await asyncio.sleep(0)
+            used = resident_bytes() - before
+            gate.set_result(1)
+            assert await asyncio.gather(*tasks) == list(range(1, self.count + 1))
+            return {"bytes": used / self.count}
+        return asyncio.run(main())
+
+
+KERNELS = {"tasks": Tasks, "call": Call, "bandwidth": Bandwidth, "import": Import,
+           "waiting": Waiting}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kernel", choices=list(KERNELS))
+    parser.add_argument("--side", required=True)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--size", type=int, default=1 << 20)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=5)
+    options = parser.parse_args()
+    values = getattr(KERNELS[options.kernel](options), options.side)()
+    if values is not None:  # this process has rank 0
+        print(json.dumps({"kernel": options.kernel, "side": options.side, "values": values,
+                          "config": vars(options), "verified": True}))
+
+
+if __name__ == "__main__":
+    main()
