@@ -49,10 +49,11 @@ def adopt(old, new):
     there is one that they fit."""
     if new is old:
         return old
-    if _is_array(old) and _is_array(new) and old.shape == new.shape and old.dtype == new.dtype and (
-            old.flags.writeable):
-        old[...] = new
-        return old
+    if _is_array(old) and _is_array(new) and old.shape == new.shape and old.flags.writeable:
+        import numpy
+        if numpy.can_cast(new.dtype, old.dtype, "same_kind"):
+            old[...] = new
+            return old
     return new
 
 
@@ -76,6 +77,19 @@ class Datum:
     def get(self):
         """A copy of the value, on every rank. Collective; parks the caller."""
         return self._flow.get(self)
+
+    def _check(self, value, task):
+        """Refuses a value that does not fit in the array."""
+        if self._form is None:
+            return
+        import numpy
+        if _is_array(value) and value.shape == self._form[0] and numpy.can_cast(
+                value.dtype, self._form[1], "same_kind"):
+            return
+        text = f"{value.dtype}{value.shape}" if _is_array(value) else repr(value)
+        raise _errors.CheckError(
+            f"flow task {task} returns {text} for {self.name!r}, an array "
+            f"{self._form[1]}{self._form[0]}: return one that fits, or change it in place")
 
     def _blank(self):
         """An array of the shape of the datum, for a task that writes it."""
@@ -203,14 +217,14 @@ class FlowTask:
         left = self._retries
         while True:
             try:
-                return self._attempt(world, bound, names, list(values))
+                return self._attempt(world, bound, names, data, list(values))
             except Exception:
                 if left == 0:
                     raise
                 left -= 1
                 values = [adopt(value, copy.deepcopy(old)) for value, old in zip(values, before)]
 
-    def _attempt(self, world, bound, names, values):
+    def _attempt(self, world, bound, names, data, values):
         arguments = dict(bound.arguments)
         for name, value in zip(names, values):
             arguments[name] = value if self._modes[name] in _CHANGES else _as_readable(value)
@@ -218,10 +232,10 @@ class FlowTask:
         result = _in_world(world, self._function, *call.args, **call.kwargs)
         if inspect.iscoroutine(result):
             result = _drive(result)
-        self._store(names, values, result)
+        self._store(names, data, values, result)
         return values
 
-    def _store(self, names, values, result):
+    def _store(self, names, data, values, result):
         changed = [index for index, name in enumerate(names)
                    if self._modes[name] in (write, read_write, commutative)]
         if result is None:
@@ -238,6 +252,7 @@ class FlowTask:
                 "data: return one value for each in the order of the parameters, or None to keep "
                 "what it has changed in place")
         for index, new in zip(changed, news):
+            data[index]._check(new, self._name)
             values[index] = adopt(values[index], new)
 
     def __repr__(self):

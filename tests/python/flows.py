@@ -142,6 +142,12 @@ def check_tiles(world):
     assert world.rank != 0 or list(whole) == [1] * 8
     refuses(shoal.CheckError, "unregistered before", halves[1].get)
     refuses(shoal.CheckError, "shape .8,., which is no datum", double, whole)
+    counts = flow.data(numpy.zeros(3, int))
+    flow.task(lambda x: numpy.full(3, 7, "int32"), name="sevens", x=shoal.write)(counts)
+    assert counts.get().dtype == int and list(counts.get()) == [7] * 3
+    refuses(shoal.CheckError, "t returns float64.3,. for .*an array int64.3,.", counts._check,
+            numpy.ones(3), "t")
+    refuses(shoal.CheckError, "t returns 5 for", counts._check, 5, "t")
     refuses(IndexError, "has no tile .2, 0.", a.__getitem__, (2, 0))
     refuses(shoal.CheckError, "a positive size", flow.tiles, left, (0, 1))
     frozen = numpy.zeros(3)
