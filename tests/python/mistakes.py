@@ -1,6 +1,7 @@
 """Wrong programs, as those who know shoal little would write them: mistakes.py CASE. Each ends with
 an exception that says what, where, and what to do."""
 
+import array
 import ctypes
 import multiprocessing
 import os
@@ -143,6 +144,28 @@ def no_actor(world):
 
 def timer_raises(world):
     shoal.Timer(1e-5, double, None)
+
+
+def resizes(world):
+    """An array that travels is resized meanwhile."""
+    numbers = array.array("d", range(100000))
+    everywhere = shoal.GlobalArray(len(numbers))
+    world.barrier()
+
+    def put():
+        for _ in range(5):
+            everywhere[:] = numbers
+
+    putting = world.submit(put)
+    while not putting.done():
+        try:
+            numbers.append(1.0)
+            numbers.pop()
+        except BufferError as error:
+            print(f"refused: {error}\n", end="")
+        shoal.sleep(1e-7)
+    world.barrier()
+    assert list(everywhere[:]) == list(range(100000))
 
 
 def late(world):

@@ -230,6 +230,11 @@ class Mistakes(Programs):
                 self.assertRegex(result.errors, f"(?s){says}")
                 self.assertNotIn("ended\n", result.output)
 
+    def test_an_array_that_travels_keeps_its_size(self):
+        result = self.run_python("mistakes", "resizes", "--ranks", 2, "--sim", PYTHONHASHSEED="0")
+        self.assertIn("refused: cannot resize an array that is exporting buffers", result.output)
+        self.assertIn("ended\n", result.output)
+
     def test_exit_in_a_task(self):
         """As in a main function that asks for the result."""
         self.run_python("mistakes", "exits_in_task", code=3)
