@@ -39,8 +39,9 @@ def _command(count):
 def _dump_main(call, is_script):
     """Bytes of main and its parameters: main by its name if the processes can import the program,
     else its code."""
-    if is_script and _wire._is_found_by_name(call[0]):
-        return pickle.dumps(call)
+    if is_script:
+        with contextlib.suppress(Exception):  # pickle raises many types
+            return pickle.dumps(call)
     try:
         import cloudpickle
     except ImportError:
