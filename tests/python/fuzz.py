@@ -1,7 +1,8 @@
 """Public calls with arbitrary arguments, by hypothesis: fuzz.py SECONDS.
 
-Each example is a simulated run of two ranks, in which one rank makes some calls. Exceptions are what a wrong call may end in; a
-crash of the interpreter, a hang, and an exception without a text are not."""
+Each example is a simulated run of two ranks, in which one rank makes some calls. Exceptions are
+what a wrong call may end in; a crash of the interpreter, a hang, and an exception without a text
+are not."""
 
 import os
 import sys
