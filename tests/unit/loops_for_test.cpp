@@ -294,6 +294,28 @@ TEST_P(Loops, IterationsThatWait_LetOthersRun) {
   });
 }
 
+// An iteration of the outer loop on the stack of one that has the lock would wait for it for ever.
+void check_isolation(World& world, int outer, int inner) {
+  shoal::Mutex mutex(world, "of an iteration");
+  int done = 0;
+  shoal::parallel_for(0, outer, [&](int) {
+    const std::unique_lock lock(mutex);
+    shoal::parallel_for(0, inner, [](int i) {
+      if (i % 3 == 0) shoal::yield();
+    });
+    ++done;
+  });
+  EXPECT_EQ(done, outer);
+}
+
+TEST_P(Loops, AreIsolated_AWaitRunsNoIterationOfAnOuterLoop) {
+  run([](World& world) { check_isolation(world, 100, 20); });
+}
+
+TEST(LoopsInOrders, AreIsolated_InAnyOrder) {
+  in_many_orders([](World& world) { check_isolation(world, 6, 4); });
+}
+
 TEST_P(Loops, FunctionsOfAnInvoke_MayWaitForEachOther) {
   run([](World&) {
     // One at a time is in a piece, so that one that waits holds up no other.
