@@ -34,7 +34,7 @@ class ThreadParker final : public Parker {
   }
 
   // Once the owner sees the token, the parker may be gone: the kernel does not read the address,
-  // and whoever sleeps there by then looks again.
+  // and a thread that sleeps there by then looks again.
   void unpark() override {
     if (state_.exchange(kToken, std::memory_order_release) == kParked) {
       syscall(SYS_futex, word(), FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
