@@ -117,7 +117,7 @@ class PyFlowTask final : private Accesses, public flow::FlowTask {
       for (std::size_t i = 0; i < list.size(); ++i) {
         if (!flow::writes(list[i].mode) && list[i].mode != flow::Mode::scratch) continue;
         static_cast<FlowValue*>(list[i].object)->object =
-            Object::share(PyList_GET_ITEM(after.get(), static_cast<Py_ssize_t>(i)));
+            Object::share(PyList_GetItem(after.get(), static_cast<Py_ssize_t>(i)));
       }
       body_ = {};
     });
@@ -130,7 +130,7 @@ class PyFlowTask final : private Accesses, public flow::FlowTask {
       PyObject* const held = static_cast<FlowValue*>(list[i].object)->object.get();
       PyObject* const value = held != nullptr ? held : Py_None;
       Py_INCREF(value);
-      PyList_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), value);
+      PyList_SetItem(values.get(), static_cast<Py_ssize_t>(i), value);
     }
     return values;
   }

@@ -177,7 +177,7 @@ void Program::report_workers(World& world) const {
     options.name = "report of a worker";
     world.spawn(
         [rank = world.rank().value(), worker] {
-          const env::Topology topology;
+          const env::Topology topology = env::Topology::of_process();
           const env::PuSet place = topology.current_thread_binding();
           env::write_to_standard_error(
               fmt::format("edat: rank {}: worker {} is mapped to {}\n", rank, worker,

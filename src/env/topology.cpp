@@ -202,8 +202,8 @@ struct Topology::Handle {
 // The x86 component of hwloc asks each processor for its caches and cores, with the calling thread
 // bound to one after the other, which takes tens of milliseconds where other programs compute. It
 // is used only if the operating system shows no cores, as in a container without /sys.
-std::unique_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
-  auto handle = std::make_unique<Handle>();
+std::shared_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
+  auto handle = std::make_shared<Handle>();
   if (!asks_processors) {
     static_cast<void>(hwloc_topology_set_components(
         handle->topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"));
@@ -214,10 +214,20 @@ std::unique_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
         "or HWLOC_SYNTHETIC variable that points to nothing is a common reason)");
   }
   const bool shows_cores = hwloc_get_nbobjs_by_type(handle->topology, HWLOC_OBJ_CORE) > 0;
-  return shows_cores || asks_processors ? std::move(handle) : load_machine(true);
+  return shows_cores || asks_processors ? handle : load_machine(true);
 }
 
-Topology::Topology(const ReadFile& read) : handle_(load_machine(false)) {
+// While one is there, hwloc keeps its plug-ins, which take longer to load than the machine to read.
+// Nothing changes it, so any thread may read it.
+Topology Topology::of_process() {
+  static const std::shared_ptr<Handle> machine = load_machine(false);
+  return {machine, read_file};
+}
+
+Topology::Topology(const ReadFile& read) : Topology(load_machine(false), read) {}
+
+Topology::Topology(std::shared_ptr<Handle> machine, const ReadFile& read)
+    : handle_(std::move(machine)) {
   allowed_ = to_pu_set(hwloc_topology_get_allowed_cpuset(handle_->topology));
   machine_pus_ = allowed_.count();
   // New threads inherit the binding of the thread that starts them, so this thread's counts.
@@ -230,10 +240,10 @@ Topology::Topology(const ReadFile& read) : handle_(load_machine(false)) {
   collect_cores();
 }
 
-Topology::Topology(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+Topology::Topology(std::shared_ptr<Handle> handle) : handle_(std::move(handle)) {}
 
 Topology Topology::from_synthetic(const std::string& text, const PuSet& allowed) {
-  auto handle = std::make_unique<Handle>();
+  auto handle = std::make_shared<Handle>();
   SHOAL_CHECK(hwloc_topology_set_synthetic(handle->topology, text.c_str()) == 0 &&
                   hwloc_topology_load(handle->topology) == 0,
               "hwloc refuses the synthetic topology '{}'", text);

@@ -67,6 +67,9 @@ class Topology {
   /// `read`: how the CPU quota is found. Errors: ConfigError when hwloc cannot read the machine.
   /// Cost: milliseconds.
   explicit Topology(const ReadFile& read = read_file);
+  /// The machine as the first call in this process found it; the calling thread's binding, and the
+  /// CPU quota, as they are now. Errors: as above. Cost: milliseconds, the first time.
+  static Topology of_process();
   /// A machine that does not exist, for tests, written as hwloc does: "pack:2 core:4 pu:2".
   /// An empty `allowed` allows all of it. Errors: CheckError for a text that hwloc refuses.
   static Topology from_synthetic(const std::string& text, const PuSet& allowed = {});
@@ -121,11 +124,12 @@ class Topology {
     PuSet pus;  // allowed ones only; never empty
   };
 
-  explicit Topology(std::unique_ptr<Handle> handle);
-  static std::unique_ptr<Handle> load_machine(bool asks_processors);
+  explicit Topology(std::shared_ptr<Handle> handle);
+  Topology(std::shared_ptr<Handle> machine, const ReadFile& read);
+  static std::shared_ptr<Handle> load_machine(bool asks_processors);
   void collect_cores();
 
-  std::unique_ptr<Handle> handle_;
+  std::shared_ptr<Handle> handle_;
   PuSet allowed_;
   int machine_pus_ = 0;
   int quota_pus_ = std::numeric_limits<int>::max();

@@ -73,7 +73,7 @@ class Process {
   const Kind kind_;
   const LaunchInfo launch_;
   std::unique_ptr<env::Env> env_ = env::make_thread_env();
-  env::Topology topology_;
+  env::Topology topology_ = env::Topology::of_process();
   const MemoryPlan memory_ = plan_memory(config_);
   const BufferPlace buffers_ = place_buffers(memory_, topology_.numa_nodes_from({}));
   std::shared_ptr<sched::MemoryBoundLimit> memory_bound_;

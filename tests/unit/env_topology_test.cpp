@@ -261,6 +261,22 @@ TEST(Topology, RealMachine_IsReadWithoutBindingTheThread) {
   EXPECT_EQ(binds.load(), 1);  // it counts
 }
 
+TEST(Topology, OfTheProcess_IsReadOnce_AndSeesTheBindingOfItsCaller) {
+  const Topology machine = Topology::of_process();
+  EXPECT_EQ(machine.allowed(), machine.allowed().common_with(kernel_binding()));
+  const PuSet last({machine.allowed().indices().back()});
+  std::thread([&] {
+    ASSERT_TRUE(machine.bind_current_thread(last));
+    const int others = machine.machine_pus() + 5;
+    setenv("HWLOC_SYNTHETIC", ("core:" + std::to_string(others) + " pu:1").c_str(), 1);
+    EXPECT_EQ(Topology().machine_pus(), others);
+    EXPECT_EQ(Topology::of_process().machine_pus(), machine.machine_pus());
+    EXPECT_EQ(Topology::of_process().allowed(), last);
+    unsetenv("HWLOC_SYNTHETIC");
+  }).join();
+  EXPECT_EQ(Topology::of_process().allowed(), machine.allowed());
+}
+
 TEST(Topology, CountUnbindable_LeavesTheThreadWhereItWas) {
   const Topology machine;
   const PuSet before = kernel_binding();
