@@ -6,6 +6,7 @@
 #include "support/failed_runs.hpp"
 #include "support/refusal.hpp"
 #include "support/trace_files.hpp"
+#include "trace_tool/input.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +14,17 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -250,6 +256,46 @@ TEST(Runtime, OneRecordsATraceAtATime) {
   Runtime third(traced("third"));
   third.stop();
   EXPECT_TRUE(std::filesystem::exists(folder.file("third")));
+}
+
+// The recording of one has what all of the process do.
+TEST(Runtime, TheTraceOfOneHasTheTasksOfAll) {
+  const shoal::testing::TemporaryFolder folder;
+  const std::string file = folder.file("all.trace");
+  {
+    Runtime recorded({.workers = 1, .name = "recorded", .options = {"--trace", file}});
+    Runtime other({.workers = 1, .name = "other"});
+    recorded.async([] {}, {.name = "recorded task"}).get();
+    other.async([] {}, {.name = "task of another"}).get();
+    other.stop();
+  }
+  shoal::trace_tool::Input input(file);
+  std::set<std::string> names;
+  input.for_each([&](const shoal::trace::Event& event) { names.insert(input.name(event.name)); });
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"recorded task", "task of another"}));
+}
+
+/// Waits until standard error, which is captured, has all parts, or for a minute.
+void wait_for_text(const std::vector<std::string>& parts) {
+  for (int i = 0; i < 6000; ++i) {
+    std::ifstream captured("/proc/self/fd/2");
+    const std::string text(std::istreambuf_iterator<char>(captured), {});
+    const auto is_there = [&](const std::string& part) { return text.find(part) != text.npos; };
+    if (std::all_of(parts.begin(), parts.end(), is_there)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+TEST(Runtime, ASignalIsAnsweredByEach) {
+  const std::vector<std::string> wanted = {"report of 1 rank", "report of 2 ranks"};
+  const auto said = said_by([&] {
+    const Runtime one({.workers = 1, .options = {"--stall-report", "1h"}});
+    const Runtime other({.ranks = 2, .workers = 1, .options = {"--stall-report", "1h"}});
+    std::raise(SIGUSR1);
+    wait_for_text(wanted);
+    return 0;
+  });
+  for (const std::string& part : wanted) EXPECT_THAT(said.text, HasSubstr(part));
 }
 
 TEST(RuntimeDeathTest, ExitWithWorkIsAnError) {
