@@ -17,7 +17,6 @@
 #include "object/outside.hpp"
 #include "team/control_message.hpp"
 #include "team/messenger.hpp"
-#include "team/unexpected_messages.hpp"
 
 #include <algorithm>
 #include <exception>

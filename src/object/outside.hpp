@@ -3,7 +3,6 @@
 
 #include <shoal/detail/object/invocation.hpp>
 #include <shoal/detail/sync/mutex.hpp>
-#include <shoal/team.hpp>
 
 #include <cstddef>
 #include <cstdint>

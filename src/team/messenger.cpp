@@ -3,7 +3,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/team/core.hpp>
 
-#include <algorithm>
+#include <utility>
 
 #include "sync/pause.hpp"
 #include "team/arrivals.hpp"
@@ -76,68 +76,38 @@ bool Messenger::is_handling() const { return progress_->is_handling(); }
 
 bool Messenger::looks_busy() const { return progress_->looks_busy(); }
 
-namespace {
-
-/// The channel of the team in the ordered table, or the place where it would be.
-auto place_of(auto& channels, std::uint64_t team) {
-  return std::ranges::lower_bound(channels, team, {},
-                                  [](const TeamCore* channel) { return channel->id(); });
-}
-
-bool is_of(const auto& channels, const auto& place, std::uint64_t team) {
-  return place != channels.end() && (*place)->id() == team;
-}
-
-}  // namespace
-
 bool ChannelTable::add(TeamCore& channel) {
   if (world_ == nullptr) {
     world_ = &channel;
     return true;
   }
+  const Entry entry{&channel, TeamCore::of(*channel.outer()).id()};
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.id());
-  if (is_of(channels_, place, channel.id())) return false;
-  channels_.insert(place, &channel);
-  const std::uint64_t around = TeamCore::of(*channel.outer()).id();
-  const auto hash = KeyHash<std::uint64_t>{}(channel.id());
-  auto* const slot = around_.locate(hash, channel.id());
-  if (slot->used()) {
-    slot->value() = around;
+  Entry* const known = entries_.find(channel.id());
+  if (known == nullptr) {
+    entries_.insert(channel.id(), entry);
+  } else if (known->channel == nullptr) {
+    *known = entry;
   } else {
-    around_.insert(slot, hash, channel.id(), around);
+    return false;
   }
   return true;
 }
 
 bool ChannelTable::remove(const TeamCore& channel) {
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, channel.id());
-  if (place == channels_.end() || *place != &channel) return false;
-  channels_.erase(place);
+  Entry* const entry = entries_.find(channel.id());
+  if (entry == nullptr || entry->channel != &channel) return false;
+  entry->channel = nullptr;
   if (ended_.size() < kEndedMax) {
     ended_.push_back(channel.id());
   } else {
-    around_.erase(std::exchange(ended_[oldest_ended_], channel.id()));
+    const std::uint64_t oldest = std::exchange(ended_[oldest_ended_], channel.id());
     oldest_ended_ = (oldest_ended_ + 1) % kEndedMax;
+    const Entry* const entry_of_oldest = entries_.find(oldest);
+    if (entry_of_oldest != nullptr && entry_of_oldest->channel == nullptr) entries_.erase(oldest);
   }
   return true;
-}
-
-TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
-  const sync::Lock lock(mutex_);
-  const auto find = [&]() SHOAL_REQUIRES(mutex_) -> TeamCore* {
-    const auto place = place_of(channels_, team);
-    return is_of(channels_, place, team) ? *place : nullptr;
-  };
-  if (find() != nullptr) return nullptr;
-  const std::uint64_t* around = around_.find(team);
-  if (around == nullptr) return nullptr;
-  for (; around != nullptr; around = around_.find(team)) {
-    team = *around;
-    if (TeamCore* const found = find(); found != nullptr) return found;
-  }
-  return world_;
 }
 
 TeamCore* ChannelTable::find(std::uint64_t team) const {
@@ -147,8 +117,16 @@ TeamCore* ChannelTable::find(std::uint64_t team) const {
     return find(team) != nullptr || around_ended(team) != nullptr ? world_ : nullptr;
   }
   const sync::Lock lock(mutex_);
-  const auto place = place_of(channels_, team);
-  return is_of(channels_, place, team) ? *place : nullptr;
+  const Entry* const entry = entries_.find(team);
+  return entry != nullptr ? entry->channel : nullptr;
+}
+
+TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
+  const sync::Lock lock(mutex_);
+  const Entry* entry = entries_.find(team);
+  if (entry == nullptr || entry->channel != nullptr) return nullptr;
+  while (entry != nullptr && entry->channel == nullptr) entry = entries_.find(entry->around);
+  return entry != nullptr ? entry->channel : world_;
 }
 
 }  // namespace shoal::messaging

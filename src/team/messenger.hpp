@@ -65,12 +65,16 @@ class ChannelTable {
  private:
   static constexpr std::size_t kEndedMax = 1U << 10U;
 
+  struct Entry {
+    TeamCore* channel = nullptr;  // nullptr: the team has ended
+    std::uint64_t around = 0;     // team around it
+  };
+
   TeamCore* world_ = nullptr;  // set before the first step
   mutable sync::Mutex mutex_;
-  std::vector<TeamCore*> channels_ SHOAL_GUARDED_BY(mutex_);  // all others, by team
-  // The team around each, also of teams that have ended, and those in their order.
-  mutable FlatMap<std::uint64_t, std::uint64_t> around_ SHOAL_GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);  // a ring, once it is full
+  mutable FlatMap<std::uint64_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);  // of all others
+  // Those that have ended, in their order: a ring, once it is full.
+  std::vector<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
   std::size_t oldest_ended_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
