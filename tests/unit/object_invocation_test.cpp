@@ -192,6 +192,9 @@ class Log : public DistributedObject<Log> {
  public:
   explicit Log(Team& team) : DistributedObject(team) {}
   void note(int from, int number) { numbers[from].push_back(number); }
+  void note_all(int from, const std::vector<int>& all) {
+    numbers[from].insert(numbers[from].end(), all.begin(), all.end());
+  }
   void pass_on(int from, int number) { async<&Log::note>(Rank(1), from, number); }
   [[nodiscard]] std::size_t count(int from) const {
     const auto it = numbers.find(from);
@@ -267,6 +270,57 @@ TEST(Outside, InvocationsWaitUntilRank0HasMadeTheTeam) {
     EXPECT_TRUE(!log || log->numbers == in_order);
     world.barrier();
   });
+}
+
+TEST(Outside, InvocationsOfManyBytesWaitUntilRank0HasMadeTheTeam) {
+  static constexpr int kCount = 30'000;
+  in_object_worlds(3, [](World& world) {
+    Promise<Handle<Log>> made(world);
+    Future<Handle<Log>> made_there = made.future();
+    const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
+    if (world.rank() == 1) {
+      for (int i = 0; i < 20; ++i) shoal::yield();
+    }
+    if (world.rank() == 0) {
+      const Handle<Log> handle = made_there.get();
+      handle.async<&Log::note_all>(all_ranks, 0, std::vector<int>(kCount, 5));
+      handle.async<&Log::note>(all_ranks, 0, 6);
+      world.wait();
+    } else {
+      Team team(world, {Rank(1), Rank(2)});
+      Log log(team);
+      if (world.rank() == 2) world.fulfill(to_0, log.handle());
+      world.wait();
+      std::vector<int> expected(kCount, 5);
+      expected.push_back(6);
+      EXPECT_EQ(log.numbers[0], expected);
+    }
+    world.barrier();
+  });
+}
+
+// Rank 1 is the first rank of a team that it never makes.
+TEST(Outside, InvocationsForATeamThatItsFirstRankNeverMakes_AreReported) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const std::string text = object_error(3, seed, [](World& world) {
+      Promise<Handle<Log>> made(world);
+      Future<Handle<Log>> made_there = made.future();
+      const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
+      if (world.rank() == 2) {
+        Team team(world, {Rank(1), Rank(2)});
+        Log log(team);
+        world.fulfill(to_0, log.handle());
+        world.wait();
+      } else if (world.rank() == 0) {
+        made_there.get().async<&Log::note>(Rank(1), 0, 5);
+      }
+      world.wait();
+    });
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 1: messages from rank 0 are for a team that was never "
+                                      "made here"),
+                            HasSubstr("bytes wait)")))
+        << seed;
+  }
 }
 
 // Rank 0 comes last to the team, of which it is rank `at`, and has the handle before. Its first
