@@ -77,6 +77,13 @@ class Errors(suite.Suite):
         line, message = refusal
         self.refused(*line.replace("DATA", str(suite.SMALL_DATA)).split(" ", 1), message)
 
+    def test_pinning_that_the_system_refuses(self):
+        """A machine that is not this one: it warns once. A process reads its machine once."""
+        result = self.embedded("tutorial_hello", "--ranks 4 --workers 4 --pin pu",
+                               environment={"HWLOC_SYNTHETIC": "core:16 pu:1"})
+        self.assertEqual(result.errors.count("\n"), 1, result)
+        self.assertIn("refuses to bind 16 of 16 workers", result.errors)
+
 
 if __name__ == "__main__":
     suite.main()
