@@ -168,6 +168,14 @@ _core._set_hooks({
 })
 
 
+def _refuse_fork(event, _arguments):
+    if event in ("os.fork", "os.forkpty"):
+        _core._refuse_fork()
+
+
+sys.addaudithook(_refuse_fork)
+
+
 def _is_interactive():
     main = sys.modules.get("__main__")
     return not hasattr(main, "__file__") or "ipykernel" in sys.modules

@@ -12,7 +12,6 @@
 #include <shoal/version.hpp>
 
 #include <atomic>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -423,15 +422,12 @@ class RunCount {
 };
 
 /// Refuses a fork while a run is in progress: the child would have its ranks without their threads.
-/// A hook of the interpreter's audits.
-int audit(const char* event, PyObject* /*arguments*/, void* /*data*/) {
-  if (std::strcmp(event, "os.fork") != 0 && std::strcmp(event, "os.forkpty") != 0) return 0;
-  if (RunCount::now() == 0) return 0;
-  set_python_error(std::make_exception_ptr(CheckError(
+void refuse_fork() {
+  if (RunCount::now() == 0) return;
+  throw CheckError(
       "os.fork() while a run of shoal is in progress: the child would have no workers, and its "
       "ranks would wait for ever. Start processes before shoal.run(), or by subprocess or by "
-      "multiprocessing with the method 'spawn'")));
-  return -1;
+      "multiprocessing with the method 'spawn'");
 }
 
 /// Main function of a rank: runs that of Python, and ends what it has made.
@@ -676,7 +672,7 @@ void bind(nb::module_& module) {
       .def("future", &PyPromise::future)
       .def("set_result", &PyPromise::set_result, nb::arg("value").none())
       .def("set_exception", &PyPromise::set_exception);
-  if (PySys_AddAuditHook(&audit, nullptr) != 0) throw nb::python_error();
+  module.def("_refuse_fork", &refuse_fork);
   module.def("_run", &run);
   module.def("_option_names", [] {
     std::vector<std::string> names;

@@ -72,7 +72,7 @@ TeamCore::~TeamCore() {
   for (Team* const team : launched) team->drop_parts();
   if (handle != nullptr) handle->drop_parts();
   if (is_world()) services_.clear();  // they may use this
-  messenger_.remove(*this);
+  if (state_->is_listed) messenger_.remove(*this);
 }
 
 std::string TeamCore::describe() const { return state_->describe(); }
@@ -626,8 +626,10 @@ bool sweep(const std::shared_ptr<CoreState>& ended) {
   const sync::Lock lock(teams.mutex);
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return true;  // another worker was first
-  teams.scopes.erase(ended->team.id());
-  outer.messenger().remove(ended->team);
+  if (std::exchange(ended->is_listed, false)) {
+    teams.scopes.erase(ended->team.id());
+    outer.messenger().remove(ended->team);
+  }
   if (outer.messenger().is_handling()) return false;
   const Totals own = ended->team.counts.totals();
   if (ended->all_final.load(std::memory_order_acquire) && own.created != own.finished) return false;

@@ -242,11 +242,12 @@ struct CoreState {
   std::unique_ptr<std::byte[]> reserve SHOAL_GUARDED_BY(mutex);
   const std::string out_of_memory;  // the last words
 
-  // Teams. The lock of the directory guards the next two.
+  // Teams. The lock of the directory guards the next three.
   const std::unique_ptr<TeamDirectory> own_directory;  // the world's
   TeamDirectory& teams;
   std::vector<std::shared_ptr<CoreState>> nested;
-  Totals left_behind;  // of nested ones that have ended
+  Totals left_behind;     // of nested ones that have ended
+  bool is_listed = true;  // in the directory and the table of the messenger: see sweep()
   // Size of `nested`, written under that lock. Without it a hint: a scope that a task makes shows
   // before the task ends.
   std::atomic<std::size_t> nested_count{0};
