@@ -17,8 +17,8 @@ namespace shoal::env {
 
 namespace {
 
-/// One word for the kernel's futex: a token, or nothing, or a thread that sleeps. Takes no lock,
-/// and makes no system call where the token is there, or nobody sleeps.
+/// One word for the kernel's futex. It says whether a token is there, the thread sleeps, or
+/// neither. Takes no lock, and makes no system call if the token is there or nobody sleeps.
 class ThreadParker final : public Parker {
  public:
   void park(std::uint64_t timeout_ns) override {

@@ -217,11 +217,12 @@ std::shared_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
   return shows_cores || asks_processors ? handle : load_machine(true);
 }
 
-// While one is there, hwloc keeps its plug-ins, which take longer to load than the machine to read.
-// Nothing changes it, so any thread may read it.
+// hwloc unloads its plug-ins with the last topology, and loading them takes longer than reading the
+// machine. This one lasts, also beside destructors of globals. Nothing changes it, so any thread
+// may read it.
 Topology Topology::of_process() {
-  static const std::shared_ptr<Handle> machine = load_machine(false);
-  return {machine, read_file};
+  static const auto* const machine = new std::shared_ptr<Handle>(load_machine(false));
+  return {*machine, read_file};
 }
 
 Topology::Topology(const ReadFile& read) : Topology(load_machine(false), read) {}

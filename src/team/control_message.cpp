@@ -105,11 +105,14 @@ void on_answer(void*, const Message& message) {
   send_about(messenger, control_handlers().dropped, message.source, team, count);
 }
 
+// A team that has left has its counts in the one around it.
 void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
-  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
-    scope->team.counts.messages_processed(scope->scheduler().count_slot(), count);
-  }
+  const messaging::Messenger& messenger = world_of(message).messenger();
+  TeamCore* core = messenger.find_channel(team);
+  if (core == nullptr) core = messenger.around_ended(team);
+  if (core == nullptr) return;
+  core->counts.messages_processed(core->scheduler().count_slot(), count);
 }
 
 void on_acknowledged(void*, const Message& message) {

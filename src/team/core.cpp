@@ -72,7 +72,7 @@ TeamCore::~TeamCore() {
   for (Team* const team : launched) team->drop_parts();
   if (handle != nullptr) handle->drop_parts();
   if (is_world()) services_.clear();  // they may use this
-  if (state_->is_listed) messenger_.remove(*this);
+  messenger_.remove(*this);
 }
 
 std::string TeamCore::describe() const { return state_->describe(); }
@@ -618,8 +618,8 @@ bool has_ended(const CoreState& scope) {
 }
 
 // Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too, and
-// find their object gone. So nothing finds the team first; then whatever has found it ends: a Hold,
-// a task, or the worker that handles messages, which counts them last.
+// find their object gone. So the team leaves both tables first, where no new user finds it. Then
+// its users end: Holds, tasks, and the worker that handles messages, which counts them last.
 bool sweep(const std::shared_ptr<CoreState>& ended) {
   CoreState& outer = *ended->outer;
   TeamDirectory& teams = outer.teams;
@@ -630,7 +630,7 @@ bool sweep(const std::shared_ptr<CoreState>& ended) {
     teams.scopes.erase(ended->team.id());
     outer.messenger().remove(ended->team);
   }
-  if (outer.messenger().is_handling()) return false;
+  if (!outer.messenger().rests()) return false;
   const Totals own = ended->team.counts.totals();
   if (ended->all_final.load(std::memory_order_acquire) && own.created != own.finished) return false;
   outer.nested.erase(it);

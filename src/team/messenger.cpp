@@ -40,7 +40,8 @@ void Messenger::add(TeamCore& channel) {
 }
 
 void Messenger::remove(TeamCore& channel) {
-  if (channels_.remove(channel)) receiver_->handlers().removed().note_removal();
+  channels_.remove(channel);
+  receiver_->handlers().removed().note_removal();
 }
 
 void Messenger::retry_unexpected() {
@@ -74,6 +75,8 @@ const std::atomic<int>& Messenger::polls_next() const { return progress_->polls_
 
 bool Messenger::is_handling() const { return progress_->is_handling(); }
 
+bool Messenger::rests() { return progress_->rests(); }
+
 bool Messenger::looks_busy() const { return progress_->looks_busy(); }
 
 bool ChannelTable::add(TeamCore& channel) {
@@ -94,10 +97,10 @@ bool ChannelTable::add(TeamCore& channel) {
   return true;
 }
 
-bool ChannelTable::remove(const TeamCore& channel) {
+void ChannelTable::remove(const TeamCore& channel) {
   const sync::Lock lock(mutex_);
   Entry* const entry = entries_.find(channel.id());
-  if (entry == nullptr || entry->channel != &channel) return false;
+  if (entry == nullptr || entry->channel != &channel) return;
   entry->channel = nullptr;
   if (ended_.size() < kEndedMax) {
     ended_.push_back(channel.id());
@@ -107,7 +110,6 @@ bool ChannelTable::remove(const TeamCore& channel) {
     const Entry* const entry_of_oldest = entries_.find(oldest);
     if (entry_of_oldest != nullptr && entry_of_oldest->channel == nullptr) entries_.erase(oldest);
   }
-  return true;
 }
 
 TeamCore* ChannelTable::find(std::uint64_t team) const {

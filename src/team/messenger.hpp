@@ -52,8 +52,8 @@ class ChannelTable {
  public:
   /// Adds a channel; returns false if this rank has a team with this id.
   [[nodiscard]] bool add(TeamCore& channel);
-  /// Removes a channel; returns false if it was not in the table.
-  bool remove(const TeamCore& channel);
+  /// Removes a channel, if it is in the table.
+  void remove(const TeamCore& channel);
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet. With
   /// kAboutBit: returns the world's, once the rank has the team, or if it has had it.
   [[nodiscard]] TeamCore* find(std::uint64_t team) const;
@@ -125,10 +125,13 @@ class Messenger final {
   [[nodiscard]] TeamCore& world() const { return channels_.world(); }
   /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
   [[nodiscard]] TeamCore* find_channel(std::uint64_t team) const { return channels_.find(team); }
-  /// Returns whether the team has ended on this rank, for the last teams only.
-  [[nodiscard]] bool has_ended(std::uint64_t team) const {
-    return channels_.around_ended(team) != nullptr;
+  /// Returns the core of the innermost team around one that has ended on this rank; see
+  /// ChannelTable.
+  [[nodiscard]] TeamCore* around_ended(std::uint64_t team) const {
+    return channels_.around_ended(team);
   }
+  /// Returns whether the team has ended on this rank, for the last teams only.
+  [[nodiscard]] bool has_ended(std::uint64_t team) const { return around_ended(team) != nullptr; }
   /// Messages that came for the channel before it was there are handled after this. The first
   /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
   /// team with this id.
@@ -180,6 +183,8 @@ class Messenger final {
 
   /// Returns whether a worker is handling arrivals.
   [[nodiscard]] bool is_handling() const;
+  /// Returns whether no worker handles arrivals; see RankProgress.
+  [[nodiscard]] bool rests();
   /// Returns whether messages have arrived that no worker is handling.
   [[nodiscard]] bool looks_busy() const;
 

@@ -53,6 +53,10 @@ bool RankProgress::poll(bool idle) {
   lower_arrived();
   const bool took = (!direct.packets.empty() || !has_no_arrivals()) && handle_arrivals(direct);
   polling_.store(false, std::memory_order_seq_cst);
+  if (is_awaited_.load(std::memory_order_seq_cst)) [[unlikely]] {
+    is_awaited_.store(false, std::memory_order_seq_cst);
+    scheduler_.look_again();
+  }
   // This is necessary even if nothing was found: other workers may have gone to sleep meanwhile,
   // relying on this look.
   if (!has_no_arrivals()) wake_for_progress();
@@ -64,6 +68,13 @@ bool RankProgress::poll(bool idle) {
     static_cast<void>(poll_transport(nullptr));
   }
   return true;  // the caller comes back before it sleeps
+}
+
+// Either the second look sees that the worker has ended, or that sees the flag.
+bool RankProgress::rests() {
+  if (!is_handling()) return true;
+  is_awaited_.store(true, std::memory_order_seq_cst);
+  return !is_handling();
 }
 
 // relaxed: a team that is made after this asks again.

@@ -37,6 +37,9 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
     raise_arrived();
     scheduler_.wake_one();
   }
+  /// Returns whether no worker handles arrivals. If one does, the workers look at the teams once
+  /// more when it has ended. **Caller**: any worker.
+  [[nodiscard]] bool rests();
   /// Returns whether a worker is handling arrivals.
   [[nodiscard]] bool is_handling() const { return polling_.load(std::memory_order_seq_cst); }
   /// Hands the messages sent so far to the transport, unless another worker does so.
@@ -74,6 +77,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   // Held by the one worker that runs the rank's progress. seq_cst: see poll(). Idle workers write
   // it, senders read the former value.
   alignas(64) std::atomic<bool> polling_{false};
+  std::atomic<bool> is_awaited_{false};  // see rests()
   // The progress context's.
   int small_batches_ = 0;  // in a row; see wait_for_batch()
   std::uint64_t sent_before_ = 0;
