@@ -142,8 +142,10 @@ TEST(Untaken, BehindAContinuation_FailsTheWorldOnce) {
       [](World& world) {
         std::vector<Future<void>> all;
         all.push_back(world.async(fail, {.name = "apple"}));
-        all.push_back(Future<void>(world.async([] {})));
-        const auto dropped = when_all(std::move(all));
+        Promise<void> later;
+        all.push_back(later.future());
+        { const auto dropped = when_all(std::move(all)); }
+        later.set_value();
       },
       "apple");
   expect_reported([](World& world) { const auto dropped = picks(world); }, "a coroutine");
