@@ -256,19 +256,12 @@ std::vector<PacketPart> UnexpectedMessages::take_all() {
 // The message of a team that is made later on comes too late for this: its scope fails at once.
 std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
   std::vector<Entry> dropped;
-  std::vector<Entry> uncounted;  // control messages
   {
     const sync::Lock lock(mutex_);
     if (channels_.find(team) != nullptr) return 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
       const auto here = it++;
-      if (here->first.source != source.value()) continue;
-      if (here->first.team == (team | kAboutBit) && here->second.count == 0) {
-        uncounted.push_back(std::move(here->second));
-        entries_.erase(here);
-        continue;
-      }
-      if (here->first.team != team) continue;
+      if (here->first.team != team || here->first.source != source.value()) continue;
       count_.fetch_sub(here->second.count, std::memory_order_release);
       dropped.push_back(std::move(here->second));
       entries_.erase(here);
