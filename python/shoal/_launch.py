@@ -26,6 +26,8 @@ def _refuse(text):
 
 def _command(count):
     from . import __main__ as commands
+    if commands._both_are_installed():
+        _refuse(commands._BOTH)
     launcher = next(iter(commands._launchers()), None)
     if launcher is None:
         _refuse("there is no launcher of MPI. Install one (pip install 'shoal[mpich]', or that of "

@@ -302,7 +302,9 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
         args = [] if _is_interactive() else sys.argv[1:]
     _check_options(options)
     if processes is not None:
-        if _is_simulated(["--sim"] * bool(options.get("sim")) + [*map(str, args)]):
+        simulates = any(options.get(name) not in (None, False, "off")
+                        for name in ("sim", "sim_check", "sim_races", "sim_dry"))
+        if simulates or _is_simulated([*map(str, args)]):
             ranks = processes
         elif _launch.is_server() or not any(name in os.environ for name in _LAUNCHED):
             return _launch.run_processes(main, processes, workers, args, options)

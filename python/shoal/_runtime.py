@@ -67,8 +67,10 @@ class Runtime:
 
     def stop(self):
         """Ends the ranks when all that was given to them has ended."""
-        self._runtime.stop()
-        _end_states()
+        try:
+            self._runtime.stop()
+        finally:
+            _end_states()
 
     def __enter__(self):
         return self

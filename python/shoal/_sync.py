@@ -137,9 +137,10 @@ class Deadline:
 
     def __init__(self, seconds, reason="its deadline has passed", team=None):
         _check_seconds(seconds, "shoal.Deadline")
-        self._deadline = _core._Deadline(team or current_world(), seconds, reason)
+        self._arguments = (team or current_world(), seconds, reason)
 
     def __enter__(self):
+        self._deadline = _core._Deadline(*self._arguments)
         return self
 
     def __exit__(self, *error):

@@ -512,9 +512,12 @@ class PyRuntime {
   }
   void stop() {
     if (!runtime_) return;
-    {
+    try {
       const OutsidePython outside;
       runtime_->stop();
+    } catch (...) {
+      end();
+      throw;
     }
     end();
   }
