@@ -128,8 +128,8 @@ void wait_forgotten(World& world) {
 }
 
 void wait_forgotten_under_way(World& world) {  // a barrier does not wait for events
-  Events events(world, "ring");
   const Rank next((world.rank().value() + 1) % world.size());
+  Events events(world, "ring");
   events.submit({{shoal::any, "token"}}, [&] { events.fire(next, "token"); },
                 {.name = "pass on", .persistent = true});
   events.fire(shoal::self, "token");
