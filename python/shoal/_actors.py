@@ -11,8 +11,8 @@ from ._world import _rank_of
 
 
 class _Directory:
-    """What a rank knows of actors: those that live here, where others live, and calls that wait for
-    their results."""
+    """Table of the actors of a rank: its own, the ranks of others, and calls that wait for their
+    results."""
 
     def __init__(self):
         self.lock = threading.Lock()  # held for a moment, and never during a wait

@@ -233,10 +233,15 @@ def _option_of(words, name):
     return os.environ.get("SHOAL_" + name.upper().replace("-", "_"))
 
 
-def _is_simulated(words):
-    return any(re.fullmatch("--(shoal-)?sim(-races|-check|-dry)?(=.*)?", word) for word in words) \
-        or any(name in os.environ for name in ("SHOAL_SIM", "SHOAL_SIM_RACES", "SHOAL_SIM_CHECK",
-                                               "SHOAL_SIM_DRY"))
+_SIMULATIONS = ("sim", "sim_races", "sim_check", "sim_dry")
+
+
+def _is_simulated(words, options=None):
+    """Whether words of a command line, options of run() or the environment ask for a simulation."""
+    flags = "|".join(name.replace("_", "-") for name in _SIMULATIONS)
+    return any(re.fullmatch(f"--(shoal-)?({flags})(=.*)?", word) for word in words) \
+        or any("SHOAL_" + name.upper() in os.environ for name in _SIMULATIONS) \
+        or any((options or {}).get(name) not in (None, False, "off") for name in _SIMULATIONS)
 
 
 def _make_deterministic(words):
@@ -302,9 +307,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
         args = [] if _is_interactive() else sys.argv[1:]
     _check_options(options)
     if processes is not None:
-        simulates = any(options.get(name) not in (None, False, "off")
-                        for name in ("sim", "sim_check", "sim_races", "sim_dry"))
-        if simulates or _is_simulated([*map(str, args)]):
+        if _is_simulated([*map(str, args)], options):
             ranks = processes
         elif _launch.is_server() or not any(name in os.environ for name in _LAUNCHED):
             return _launch.run_processes(main, processes, workers, args, options)

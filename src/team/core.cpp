@@ -578,11 +578,6 @@ std::shared_ptr<CoreState> find_owner(const CoreState& scope) SHOAL_REQUIRES(sco
 
 }  // namespace
 
-std::shared_ptr<CoreState> owner_of(const CoreState& scope) {
-  const sync::Lock lock(scope.teams.mutex);
-  return find_owner(scope);
-}
-
 std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
   if (team == 0) return {std::shared_ptr<CoreState>(), &world};
   TeamDirectory& teams = world.teams;
@@ -592,9 +587,8 @@ std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
 }
 
 void enter_directory(const CoreState& scope) {
-  std::shared_ptr<CoreState> owner = owner_of(scope);
   const sync::Lock lock(scope.teams.mutex);
-  scope.teams.scopes.emplace(scope.team.id(), std::move(owner));
+  scope.teams.scopes.emplace(scope.team.id(), find_owner(scope));
 }
 
 namespace {

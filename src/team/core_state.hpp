@@ -273,8 +273,6 @@ struct CoreState {
 /// Returns the nested scope at this index, or nullptr: for loops that may miss one while others
 /// end.
 [[nodiscard]] std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index);
-/// Returns the owner of a nested scope, which has not ended.
-[[nodiscard]] std::shared_ptr<CoreState> owner_of(const CoreState& scope);
 /// Returns the scope of a team of this rank, or nullptr.
 [[nodiscard]] std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team);
 /// Enters a scope in the directory, where it is found from now on.

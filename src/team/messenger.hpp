@@ -73,7 +73,7 @@ class ChannelTable {
   TeamCore* world_ = nullptr;  // set before the first step
   mutable sync::Mutex mutex_;
   mutable FlatMap<std::uint64_t, Entry> entries_ SHOAL_GUARDED_BY(mutex_);  // of all others
-  // Those that have ended, in their order: a ring, once it is full.
+  // Ids of the teams that have ended last: a ring buffer, once it is full.
   std::vector<std::uint64_t> ended_ SHOAL_GUARDED_BY(mutex_);
   std::size_t oldest_ended_ SHOAL_GUARDED_BY(mutex_) = 0;
 };

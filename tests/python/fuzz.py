@@ -79,7 +79,7 @@ steps = st.lists(st.tuples(st.one_of(st.sampled_from(WORLD), st.sampled_from(NAM
 
 
 def take(function, arguments, keywords):
-    """What a call returns, or None if it is refused."""
+    """Returns the result of a call, or None if it is refused."""
     try:
         result = function(*arguments, **keywords)
         if hasattr(type(result), "__next__"):

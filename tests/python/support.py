@@ -1,4 +1,4 @@
-"""What several test programs use."""
+"""Functions that several test programs use."""
 
 import re
 

@@ -3,11 +3,10 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/allocators.hpp"
+
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -28,35 +27,6 @@ std::vector<T> large_values(int from, int number, std::size_t count) {
   return values;
 }
 
-/// Leaves elements uninitialized; its memory is that of std::allocator.
-template <class T>
-struct Uninitialized : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Uninitialized<U>;
-  };
-  Uninitialized() = default;
-  template <class U>
-  explicit Uninitialized(const Uninitialized<U>& /*other*/) {}
-};
-/// Has memory of its own kind.
-template <class T>
-struct Shifted {
-  using value_type = T;
-  static constexpr std::size_t kShift_bytes = 64;
-  Shifted() = default;
-  template <class U>
-  explicit Shifted(const Shifted<U>& /*other*/) {}
-  T* allocate(std::size_t count) {
-    return reinterpret_cast<T*>(
-        static_cast<std::byte*>(::operator new(kShift_bytes + count * sizeof(T))) + kShift_bytes);
-  }
-  void deallocate(T* place, std::size_t /*count*/) {
-    ::operator delete(reinterpret_cast<std::byte*>(place) - kShift_bytes);
-  }
-  bool operator==(const Shifted&) const = default;
-};
-
 /// Text that says which message it belongs to.
 inline std::string large_text(int from, int number, std::size_t length) {
   std::string text(length, ' ');
@@ -70,7 +40,7 @@ inline std::string large_text(int from, int number, std::size_t length) {
 struct LargeRecord {
   std::string name;
   std::vector<double, Uninitialized<double>> values;
-  std::vector<int, Shifted<int>> others;
+  std::vector<int, Marked<int>> others;
 
   template <class Archive>
   void serialize(Archive& ar) {

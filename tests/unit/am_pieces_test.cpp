@@ -2,6 +2,8 @@
 
 #include <shoal/shoal.hpp>
 
+#include "support/allocators.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <span>
 #include <string>
@@ -25,6 +26,8 @@ using shoal::Immutable;
 using shoal::TypeList;
 using shoal::messaging::make_pieces;
 using shoal::net::Pieces;
+using shoal::testing::Marked;
+using shoal::testing::Uninitialized;
 using Vector = std::vector<double>;
 
 Vector numbers(std::size_t count) {
@@ -70,45 +73,6 @@ TEST(Pieces, VectorsTakeOverTheMemoryOfAnOnlyOwner) {
   }
 }
 
-/// Leaves elements uninitialized; its memory is that of std::allocator.
-template <class T>
-struct Uninitialized : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Uninitialized<U>;
-  };
-  Uninitialized() = default;
-  template <class U>
-  explicit Uninitialized(const Uninitialized<U>& /*other*/) {}
-  template <class U>
-  static void construct(U* place) {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <class U, class... Args>
-  static void construct(U* place, Args&&... args) {
-    ::new (static_cast<void*>(place)) U(std::forward<Args>(args)...);
-  }
-};
-/// Has memory of its own kind, with a mark before it.
-template <class T>
-struct Marked {
-  using value_type = T;
-  static constexpr std::size_t kMark_bytes = 64;
-  Marked() = default;
-  template <class U>
-  explicit Marked(const Marked<U>& /*other*/) {}
-  T* allocate(std::size_t count) {
-    auto* const block = static_cast<std::byte*>(::operator new(kMark_bytes + count * sizeof(T)));
-    *block = std::byte{42};
-    return reinterpret_cast<T*>(block + kMark_bytes);
-  }
-  void deallocate(T* place, std::size_t /*count*/) {
-    auto* const block = reinterpret_cast<std::byte*>(place) - kMark_bytes;
-    EXPECT_EQ(*block, std::byte{42});
-    ::operator delete(block);
-  }
-  bool operator==(const Marked&) const = default;
-};
 /// Hides the memory of std::allocator behind functions of its own.
 template <class T>
 struct Counting : std::allocator<T> {

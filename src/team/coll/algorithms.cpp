@@ -16,8 +16,8 @@ struct Entry {
   Announcement announcement;
 };
 
-constexpr std::uint64_t kIsApart = ~std::uint64_t{0};  // as a length
-constexpr std::uint32_t kSeparate = 1U << 27U;         // phase of values that are sent separately
+constexpr std::uint64_t kIsAnnounced = ~std::uint64_t{0};  // as a length
+constexpr std::uint32_t kSeparate = 1U << 27U;  // phase of values that are sent separately
 
 bool is_large(const Operation& op, const Block& block) {
   return op.size() > 1 && op.goes_as_payload(block.size());
@@ -38,7 +38,7 @@ Block pack(std::span<const Entry> entries) {
   };
   for (const Entry& entry : entries) {
     const bool is_announced = entry.announcement.size > 0;
-    const std::uint64_t length = is_announced ? kIsApart : entry.block.size();
+    const std::uint64_t length = is_announced ? kIsAnnounced : entry.block.size();
     put(&length, sizeof length);
     if (is_announced) {
       put(&entry.announcement, sizeof entry.announcement);
@@ -61,7 +61,7 @@ void unpack(const Block& packed, std::vector<Entry>& entries) {
     std::uint64_t length = 0;
     std::memcpy(&length, take(sizeof length).data(), sizeof length);
     Entry& entry = entries.emplace_back();
-    if (length == kIsApart) {
+    if (length == kIsAnnounced) {
       std::memcpy(&entry.announcement, take(sizeof entry.announcement).data(),
                   sizeof entry.announcement);
     } else {
@@ -111,7 +111,7 @@ Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std
   const std::size_t size = head.announced.size > 0 ? head.announced.size : head.block.size();
   SHOAL_CHECK(!place.has_value() || place->size() == size,
               "{}: the root gives {} bytes and this member room for {}: all must give the same",
-              op.standing().text(), size, place->size());
+              op.waited_operation().text(), size, place->size());
   if (head.announced.size == 0) {
     if (place.has_value()) {
       copy_bytes(head.block.bytes(), *place);
@@ -179,7 +179,7 @@ Operation::Body allreduce(Operation& op, Block mine, Combine combine,
     op.add_result(mine);
   } else {
     SHOAL_CHECK(mine.size() == place->size(), "{}: the members give values of different sizes",
-                op.standing().text());
+                op.waited_operation().text());
     copy_bytes(mine.bytes(), *place);
   }
 }

@@ -216,8 +216,8 @@ void Collectives::then(const SharedOperation& operation, const sync::Ref<Result>
   exchange_->then(operation, result);
 }
 
-term::WaitedOperation Collectives::waited(const SharedOperation& operation) {
-  return operation->standing();
+term::WaitedOperation Collectives::waited_operation(const SharedOperation& operation) {
+  return operation->waited_operation();
 }
 
 std::string Result::describe_wait() const { return fmt::format("get() of {}", operation_.text()); }

@@ -136,14 +136,14 @@ const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
     flush();
     return after_completion(*operation);
   }
-  scope_.check_member(operation->standing().name);
+  scope_.check_member(operation->waited_operation().name);
   if (sched::poll_until(scope_.scheduler(), [&] { return operation->is_done(); })) {
     return after_completion(*operation);
   }
   flush();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.
-    scope_.park_member(operation->standing(), [&] {
+    scope_.park_member(operation->waited_operation(), [&] {
       const sync::Lock lock(mutex_);
       operation->has_waiter_ = !operation->is_done();
       return operation->is_done();
@@ -217,7 +217,7 @@ void Exchange::give_up(Operation& operation) {
 }
 
 void Exchange::fail(const Operation& operation) {
-  scope_.fail(operation.standing().text(), std::current_exception());
+  scope_.fail(operation.waited_operation().text(), std::current_exception());
 }
 
 // --- pieces
@@ -389,7 +389,8 @@ std::vector<std::string> Exchange::describe_unsatisfied() const {
   std::vector<std::string> lines;
   for (const SharedOperation& operation : table_->running) {
     if (operation->result_ == nullptr || operation->awaited_ == nullptr) continue;
-    lines.push_back(fmt::format("{} waits for a message from rank {}", operation->standing().text(),
+    lines.push_back(fmt::format("{} waits for a message from rank {}",
+                                operation->waited_operation().text(),
                                 operation->awaited_->source_));
   }
   return lines;

@@ -51,7 +51,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
-  [[nodiscard]] term::WaitedOperation standing() const {
+  [[nodiscard]] term::WaitedOperation waited_operation() const {
     return {name_of(call_.kind), sequence_, call_.has_root() ? call_.root.value() : -1};
   }
   /// It has ended.

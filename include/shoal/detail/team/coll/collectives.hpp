@@ -171,7 +171,7 @@ class Collectives {
   /// Parks the caller until the operation has ended. **Errors**: as Team::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
   /// Returns the operation as reports name it.
-  [[nodiscard]] static term::WaitedOperation waited(const SharedOperation& operation);
+  [[nodiscard]] static term::WaitedOperation waited_operation(const SharedOperation& operation);
   /// Completes `result` when the operation has ended, or at once.
   void then(const SharedOperation& operation, const sync::Ref<Result>& result);
 

@@ -164,7 +164,7 @@ class Started {
   /// Ready when the operation has ended on this rank.
   Future<R> future() {
     const sync::Ref result(new ResultOf<R, Convert>(
-        in_.scheduler(), Collectives::waited(operation_), std::move(convert_)));
+        in_.scheduler(), Collectives::waited_operation(operation_), std::move(convert_)));
     Future<R> future = result->make_future();
     in_.then(operation_, result);
     return future;
