@@ -92,8 +92,8 @@ std::uint64_t cost_of_one_more(double one_ns, double all_ns, int count) {
 
 // The time to the last recipient grows by a send for each recipient of a flat tree, and by a hop
 // for each of a chain.
-shoal::messaging::TreeCosts measure_trees(shoal::World& world, int repetitions) {
-  shoal::messaging::TreeCosts costs;
+shoal::team::TreeCosts measure_trees(shoal::World& world, int repetitions) {
+  shoal::team::TreeCosts costs;
   const int count = world.size() - 1;
   if (count < 2) return costs;
   Rounds rounds(world, repetitions);
@@ -108,7 +108,7 @@ shoal::messaging::TreeCosts measure_trees(shoal::World& world, int repetitions) 
   return costs;
 }
 
-std::string trees_to_config(const shoal::messaging::TreeCosts& costs) {
+std::string trees_to_config(const shoal::team::TreeCosts& costs) {
   if (!costs.are_known()) {
     return "# trees of multicasts: not measured; start with 3 ranks or more\n";
   }

@@ -19,7 +19,7 @@ using shoal::RemotePromise;
 
 // [model]
 /// Counters by number, each at home on one rank. All members of the team make it in the same order.
-class Counters final : private shoal::term::Unsatisfied {
+class Counters final : private shoal::team::Unsatisfied {
  public:
   explicit Counters(shoal::Team& team)
       : team_(team),

@@ -27,21 +27,21 @@ class TeamCollectives {
  public:
   /// Enters a barrier; returns a future that is ready when all members have entered it, and does
   /// not block. It does not replace wait(): tasks and messages may still be in flight.
-  [[nodiscard]] Future<void> barrier_async() { return coll::barrier(collectives()).future(); }
+  [[nodiscard]] Future<void> barrier_async() { return team::barrier(collectives()).future(); }
 
   /// Starts a broadcast of the value of `root`; returns the future of that value on every member,
   /// and does not block. An Immutable is handed over without a copy if all members are in one
   /// process.
   template <class T>
   [[nodiscard]] Future<T> broadcast_async(const T& value, Rank root) {
-    return coll::broadcast(collectives(), value, root).future();
+    return team::broadcast(collectives(), value, root).future();
   }
   /// Starts a broadcast from `values` of `root` into `values` of every other member, which have as
   /// many elements; returns a future, and does not block. `values` must not be touched before the
   /// future is ready. Large arrays travel in segments along a tree.
   template <class T>
   [[nodiscard]] Future<void> broadcast_async(std::span<T> values, Rank root) {
-    return coll::broadcast(collectives(), values, root).future();
+    return team::broadcast(collectives(), values, root).future();
   }
 
   /// Starts a reduction of the values of all members to `root` with operation(a, b); returns the
@@ -49,7 +49,7 @@ class TeamCollectives {
   template <class T, class Operation>
   [[nodiscard]] Future<std::optional<T>> reduce_async(const T& value, Operation operation,
                                                       Rank root) {
-    return coll::reduce(collectives(), value, std::move(operation), root).future();
+    return team::reduce(collectives(), value, std::move(operation), root).future();
   }
   /// Starts a reduction of the arrays of all members, element by element, into `values` of `root`;
   /// those of other members do not change. Returns a future, and does not block. `values` must not
@@ -57,14 +57,14 @@ class TeamCollectives {
   /// segments at once.
   template <class T, class Operation>
   [[nodiscard]] Future<void> reduce_async(std::span<T> values, Operation operation, Rank root) {
-    return coll::reduce(collectives(), values, std::move(operation), root).future();
+    return team::reduce(collectives(), values, std::move(operation), root).future();
   }
 
   /// Starts a reduction of the values of all members with operation(a, b); returns the future of
   /// the result on every member, and does not block.
   template <class T, class Operation>
   [[nodiscard]] Future<T> allreduce_async(const T& value, Operation operation) {
-    return coll::allreduce(collectives(), value, std::move(operation)).future();
+    return team::allreduce(collectives(), value, std::move(operation)).future();
   }
   /// Starts a reduction of the arrays of all members, element by element, into `values` of every
   /// member; returns a future, and does not block. `values` must not be touched before the future
@@ -72,14 +72,14 @@ class TeamCollectives {
   /// must be commutative.
   template <class T, class Operation>
   [[nodiscard]] Future<void> allreduce_async(std::span<T> values, Operation operation) {
-    return coll::allreduce(collectives(), values, std::move(operation)).future();
+    return team::allreduce(collectives(), values, std::move(operation)).future();
   }
 
   /// Starts to gather the values of all members; returns the future of the vector in the order of
   /// ranks on `root` and of an empty one elsewhere, and does not block.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> gather_async(const T& value, Rank root) {
-    return coll::gather(collectives(), value, root).future();
+    return team::gather(collectives(), value, root).future();
   }
   /// Starts to gather the elements of `mine`, the same number from each member, into `all` of
   /// `root`, in the order of ranks; returns a future, and does not block. `all` has room for the
@@ -88,13 +88,13 @@ class TeamCollectives {
   template <class T>
   [[nodiscard]] Future<void> gather_async(std::span<const std::type_identity_t<T>> mine,
                                           std::span<T> all, Rank root) {
-    return coll::gather(collectives(), mine, all, root).future();
+    return team::gather(collectives(), mine, all, root).future();
   }
   /// Starts to gather the values of all members; returns the future of the vector in the order of
   /// ranks on every member, and does not block.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> allgather_async(const T& value) {
-    return coll::allgather(collectives(), value).future();
+    return team::allgather(collectives(), value).future();
   }
   /// Starts to gather the elements of `mine`, the same number from each member, into `all` of every
   /// member, in the order of ranks; returns a future, and does not block. Neither must be touched
@@ -103,27 +103,27 @@ class TeamCollectives {
   template <class T>
   [[nodiscard]] Future<void> allgather_async(std::span<const std::type_identity_t<T>> mine,
                                              std::span<T> all) {
-    return coll::allgather(collectives(), mine, all).future();
+    return team::allgather(collectives(), mine, all).future();
   }
 
   /// Starts an inclusive scan: returns the future of the values of ranks 0 to the caller's,
   /// combined with operation(a, b), and does not block.
   template <class T, class Operation>
   [[nodiscard]] Future<T> scan_async(const T& value, Operation operation) {
-    return coll::scan(collectives(), value, std::move(operation)).future();
+    return team::scan(collectives(), value, std::move(operation)).future();
   }
   /// Starts an inclusive scan of arrays, element by element, into `values`; returns a future, and
   /// does not block. `values` must not be touched before the future is ready. Large arrays travel
   /// along the chain of ranks, several segments at once.
   template <class T, class Operation>
   [[nodiscard]] Future<void> scan_async(std::span<T> values, Operation operation) {
-    return coll::scan(collectives(), values, std::move(operation)).future();
+    return team::scan(collectives(), values, std::move(operation)).future();
   }
   /// Starts an exclusive scan: returns the future of `initial` and the values of the ranks below
   /// the caller's, combined with operation(a, b), which is `initial` on rank 0; does not block.
   template <class T, class Operation>
   [[nodiscard]] Future<T> exclusive_scan_async(const T& value, Operation operation, T initial) {
-    return coll::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
+    return team::exclusive_scan(collectives(), value, std::move(operation), std::move(initial))
         .future();
   }
 
@@ -132,7 +132,7 @@ class TeamCollectives {
   /// messages from each member.
   template <class T>
   [[nodiscard]] Future<std::vector<T>> alltoall_async(const std::vector<T>& values) {
-    return coll::alltoall(collectives(), values).future();
+    return team::alltoall(collectives(), values).future();
   }
   /// Starts to exchange parts of arrays: `mine` and `theirs` consist of size() equal parts; part i
   /// of `mine` is sent to rank i, and part i of `theirs` is received from it. Returns a future, and
@@ -141,14 +141,14 @@ class TeamCollectives {
   template <class T>
   [[nodiscard]] Future<void> alltoall_async(std::span<const std::type_identity_t<T>> mine,
                                             std::span<T> theirs) {
-    return coll::alltoall(collectives(), mine, theirs).future();
+    return team::alltoall(collectives(), mine, theirs).future();
   }
   /// Starts to send values[i] to rank i, for all i; returns the future of the values that all ranks
   /// have sent to the caller's, combined with operation(a, b), and does not block. **Cost**: as
   /// alltoall_async().
   template <class T, class Operation>
   [[nodiscard]] Future<T> reduce_scatter_async(const std::vector<T>& values, Operation operation) {
-    return coll::reduce_scatter(collectives(), values, std::move(operation)).future();
+    return team::reduce_scatter(collectives(), values, std::move(operation)).future();
   }
   /// Starts to combine arrays of all members element by element, and to scatter the results:
   /// `values` consists of size() equal parts, and the result of part i goes into `mine` of rank i.
@@ -157,57 +157,57 @@ class TeamCollectives {
   template <class T, class Operation>
   [[nodiscard]] Future<void> reduce_scatter_async(std::span<const std::type_identity_t<T>> values,
                                                   std::span<T> mine, Operation operation) {
-    return coll::reduce_scatter(collectives(), values, mine, std::move(operation)).future();
+    return team::reduce_scatter(collectives(), values, mine, std::move(operation)).future();
   }
 
   // --- the calls that wait. **Blocks**: parks the caller.
 
   /// Enters a barrier, and returns when all members have entered it: barrier_async().get().
-  void barrier() { coll::barrier(collectives()).wait(); }
+  void barrier() { team::barrier(collectives()).wait(); }
   /// Calls broadcast_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto broadcast(Args&&... args) {
-    return coll::broadcast(collectives(), std::forward<Args>(args)...).wait();
+    return team::broadcast(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls reduce_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto reduce(Args&&... args) {
-    return coll::reduce(collectives(), std::forward<Args>(args)...).wait();
+    return team::reduce(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls allreduce_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto allreduce(Args&&... args) {
-    return coll::allreduce(collectives(), std::forward<Args>(args)...).wait();
+    return team::allreduce(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls gather_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto gather(Args&&... args) {
-    return coll::gather(collectives(), std::forward<Args>(args)...).wait();
+    return team::gather(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls allgather_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto allgather(Args&&... args) {
-    return coll::allgather(collectives(), std::forward<Args>(args)...).wait();
+    return team::allgather(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls scan_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto scan(Args&&... args) {
-    return coll::scan(collectives(), std::forward<Args>(args)...).wait();
+    return team::scan(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls exclusive_scan_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto exclusive_scan(Args&&... args) {
-    return coll::exclusive_scan(collectives(), std::forward<Args>(args)...).wait();
+    return team::exclusive_scan(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls alltoall_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto alltoall(Args&&... args) {
-    return coll::alltoall(collectives(), std::forward<Args>(args)...).wait();
+    return team::alltoall(collectives(), std::forward<Args>(args)...).wait();
   }
   /// Calls reduce_scatter_async() with these arguments, waits, and returns the result.
   template <class... Args>
   auto reduce_scatter(Args&&... args) {
-    return coll::reduce_scatter(collectives(), std::forward<Args>(args)...).wait();
+    return team::reduce_scatter(collectives(), std::forward<Args>(args)...).wait();
   }
 
  protected:
@@ -217,17 +217,17 @@ class TeamCollectives {
   TeamCollectives& operator=(const TeamCollectives&) = delete;
 
   /// Sets the object that runs the operations. Not for programs.
-  void set_collectives(coll::Collectives* collectives) { collectives_ = collectives; }
+  void set_collectives(team::Collectives* collectives) { collectives_ = collectives; }
 
  private:
-  [[nodiscard]] coll::Collectives& collectives() const {
+  [[nodiscard]] team::Collectives& collectives() const {
     if (collectives_ == nullptr) [[unlikely]]
       refuse_collective();
     return *collectives_;
   }
   [[noreturn]] void refuse_collective() const;
 
-  coll::Collectives* collectives_ = nullptr;  // nullptr: the rank is no member
+  team::Collectives* collectives_ = nullptr;  // nullptr: the rank is no member
 };
 
 }  // namespace shoal

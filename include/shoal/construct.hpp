@@ -46,7 +46,7 @@ void construct_here(Team& team, const RemotePromise<Handle<RootOf<T>>>& reply, A
   const int failing = team.allreduce(handle != nullptr ? team.size() : team.rank().value(),
                                      [](int a, int b) { return a < b ? a : b; });
   if (failing == team.rank()) {
-    messaging::fail(Objects::of(team).core(), reply, "the constructor of " + type_name<T>(), error);
+    team::fail(Objects::of(team).core(), reply, "the constructor of " + type_name<T>(), error);
   }
   if (failing < team.size()) {
     if (handle != nullptr) Objects::of(team).drop(handle.address());

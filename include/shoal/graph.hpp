@@ -124,8 +124,7 @@ consteval void check_first(TypeList<P, Ps...> /*parameters*/) {
 /// Refuses functions whose first parameter does not hold every key of type K.
 template <class F, class K>
 consteval void check_key_parameter() {
-  if constexpr (PlainFunction<F>)
-    check_first<K>(typename messaging::FunctionTraits<F>::Parameters{});
+  if constexpr (PlainFunction<F>) check_first<K>(typename team::FunctionTraits<F>::Parameters{});
 }
 
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
@@ -160,7 +159,7 @@ consteval void check_key_parameter() {
 /// any task, handler, main function or thread. **Lifetime**: until wait() has returned; one that
 /// ends before with tasks left fails the world.
 template <class K>
-class TaskGraph final : private term::Unsatisfied {
+class TaskGraph final : private team::Unsatisfied {
   static_assert(!wire::holds_view_v<K>,
                 "shoal: a graph keeps its keys, and a view owns none: take std::string");
 
@@ -202,7 +201,7 @@ class TaskGraph final : private term::Unsatisfied {
   template <class F>
     requires(graph::input_count_v<F> > 0)
   TaskGraph& set_task(F function) {
-    using Types = graph::InputTypes<typename messaging::FunctionTraits<F>::Wires>;
+    using Types = graph::InputTypes<typename team::FunctionTraits<F>::Wires>;
     constexpr bool fits = Types::template fits<K, F>();
     static_assert(
         fits,
@@ -268,7 +267,7 @@ class TaskGraph final : private term::Unsatisfied {
       set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
           scope_, [this](const K& k, int count) { fulfill_from_outside(k, count); },
-          messaging::model_options("task graph '" + name_ + "': fulfill()"), place_);
+          team::model_options("task graph '" + name_ + "': fulfill()"), place_);
       handlers_.push_back(message->number());
       forward_ = [message](int rank, const K& k, int count) {
         message->send(Rank(rank), k, count);

@@ -64,14 +64,14 @@ class Invoker {
   /// was destroyed there, or its team has ended or just ends, does nothing, where async() fails.
   template <auto Function, class... Args>
   void try_async(Rank target, Args&&... args) const {
-    const term::TeamInUse use(place().address.team);
+    const team::TeamInUse use(place().address.team);
     send<Function, Kind::attempt>(target, std::forward<Args>(args)...);
   }
   /// Invokes `Function` on all ranks of the team where the object was not destroyed, and ignores
   /// the results. **Cost**: one message for each rank. See try_async() of one rank.
   template <auto Function, class... Args>
   void try_async(AllRanks /*all*/, const Args&... args) const {
-    const term::TeamInUse use(place().address.team);
+    const team::TeamInUse use(place().address.team);
     send_to_all<Function, Kind::attempt>(args...);
   }
   /// Invokes `Function` on the representative of `target`; returns the future of its result.
@@ -118,7 +118,7 @@ class Invoker {
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
     using Result = typename Method<Function, Root>::Result;
-    coll::check_operation<Result, Operation>();
+    team::check_operation<Result, Operation>();
     return call_all<Function>(args...).then(
         [operation = std::move(operation)](std::vector<Result> values) mutable {
           Result sum = std::move(values.front());
@@ -224,7 +224,7 @@ class Invoker {
     Promise<Result> promise(channel.scheduler(), sched::StaticName{"a call"});
     Future<Result> future = promise.future();
     send_to<Function, Kind::call>(
-        place, target, ReplyTo<Result, Kind::call>{messaging::publish(channel, std::move(promise))},
+        place, target, ReplyTo<Result, Kind::call>{team::publish(channel, std::move(promise))},
         std::forward<Args>(args)...);
     return future;
   }

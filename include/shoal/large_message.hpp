@@ -36,7 +36,7 @@ template <class Arrival, class PassedOn>
   return {std::move(arrival), std::move(passed_on)};
 }
 
-namespace messaging {
+namespace team {
 
 /// Announcement of a payload, before the encoded arguments.
 struct LargeHeader {
@@ -271,7 +271,7 @@ consteval bool check_large_functions(TypeList<Ws...> /*wires*/) {
   return buffer && arrival && passed_on && release;
 }
 
-}  // namespace messaging
+}  // namespace team
 
 /// Size of payloads from which on a large message is faster than an ActiveMessage that carries a
 /// vector: measured between processes, see docs/performance.md. Within a process it is smaller.
@@ -296,14 +296,14 @@ template <class F>
   return {std::move(function)};
 }
 
-namespace messaging {
+namespace team {
 
 template <class T>
 inline constexpr bool is_on_release_v = false;
 template <class F>
 inline constexpr bool is_on_release_v<OnRelease<F>> = true;
 
-}  // namespace messaging
+}  // namespace team
 
 /// An active message whose first argument, a span of T, is moved by the transport from the sender's
 /// memory into memory that the receiver supplies, without a copy in between (within a process: one
@@ -343,12 +343,12 @@ class LargeMessage {
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(TeamCore& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options, const std::source_location& place)
-      : channel_(&channel), handler_(static_cast<messaging::Handler*>(new Instance)) {
+      : channel_(&channel), handler_(static_cast<team::Handler*>(new Instance)) {
     Instance& instance = instance_of(*handler_);
     instance.buffer = with_first<std::size_t>(std::move(buffer));
     set_arrival(instance, std::move(arrival));
-    instance.release_takes_any = messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
-    if constexpr (messaging::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0) {
+    instance.release_takes_any = team::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0;
+    if constexpr (team::parameter_count<ReleaseFn>(sizeof...(Wires)) > 0) {
       instance.release = with_first<>(std::move(release));
     } else {
       instance.bare_release = std::move(release);
@@ -357,12 +357,12 @@ class LargeMessage {
     instance.signature = kTypes;
     instance.priority = options.priority;
     instance.self = &instance;
-    instance.invoke = &messaging::invoke_each<&LargeMessage::on_header>;
+    instance.invoke = &team::invoke_each<&LargeMessage::on_header>;
     using Functions = TypeList<BufferFn, ArrivalFn, ReleaseFn>;
     index_ = channel.add_handler(handler_, options.name,
                                  {naming::spelled<LargeMessage>(), typeid(Functions), place});
     signature_ = instance.signature;
-    if (options.own_order) flags_ |= messaging::kOwnOrderBit;
+    if (options.own_order) flags_ |= team::kOwnOrderBit;
   }
   ~LargeMessage() {
     if (channel_ != nullptr) channel_->remove_handler(index_);
@@ -438,9 +438,9 @@ class LargeMessage {
       auto all = std::forward_as_tuple(std::forward<Args>(args)...);
       using LastArgument = std::tuple_element_t<kCount - 1, decltype(all)>;
       using Last = std::remove_cvref_t<LastArgument>;
-      static_assert(messaging::is_on_release_v<Last>,
+      static_assert(team::is_on_release_v<Last>,
                     "shoal: the number of arguments differs from the functions' parameters");
-      if constexpr (messaging::is_on_release_v<Last>) {
+      if constexpr (team::is_on_release_v<Last>) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           send_fitting(target, payload,
                        std::forward<LastArgument>(std::get<kCount - 1>(all)).function,
@@ -452,7 +452,7 @@ class LargeMessage {
     }
   }
 
-  struct Instance : messaging::Handler {
+  struct Instance : team::Handler {
     Buffer buffer;
     Arrival arrival;
     Arrival passed_on;              // if the payload is only read
@@ -461,24 +461,21 @@ class LargeMessage {
     bool release_takes_any = false;
     bool arrive_as_task = false;
     bool is_checked = true;
-    messaging::PayloadSizes sizes;
+    team::PayloadSizes sizes;
   };
-  static Instance& instance_of(messaging::Handler& handler) {
-    return static_cast<Instance&>(handler);
-  }
+  static Instance& instance_of(team::Handler& handler) { return static_cast<Instance&>(handler); }
 
   /// A payload that is only read.
   class Reading {
    public:
-    Reading(std::shared_ptr<messaging::Handler> handler, std::span<T> place,
-            std::tuple<Wires...> values)
+    Reading(std::shared_ptr<team::Handler> handler, std::span<T> place, std::tuple<Wires...> values)
         : place(place), handler_(std::move(handler)), values_(std::move(values)) {}
 
     const std::span<T> place;
     [[nodiscard]] const Instance& instance() const { return instance_of(*handler_); }
 
     void arrive(const TeamCore& channel) {
-      messaging::check_live(channel, *handler_);
+      team::check_live(channel, *handler_);
       std::apply([this](const auto&... args) { instance().arrival(place, args...); }, values_);
       finish();
     }
@@ -489,7 +486,7 @@ class LargeMessage {
     }
 
    private:
-    const std::shared_ptr<messaging::Handler> handler_;
+    const std::shared_ptr<team::Handler> handler_;
     const std::tuple<Wires...> values_;
     std::atomic<int> unfinished_{2};  // `arrival`, and the passing on
   };
@@ -508,21 +505,21 @@ class LargeMessage {
   template <class... First, class F>
   static auto with_first(F f) {
     return [f = std::move(f)](First... first, const Wires&... values) mutable -> decltype(auto) {
-      return messaging::call_with_first(f, std::move(first)..., values...);
+      return team::call_with_first(f, std::move(first)..., values...);
     };
   }
 
   // Differs from that of an ActiveMessage with the same parameters.
   static constexpr std::uint32_t kTypes =
-      type_signature<messaging::LargeHeader, std::span<const T>, Wires...>();
+      type_signature<team::LargeHeader, std::span<const T>, Wires...>();
 
   template <class To, class Then, class... Args>
   void send_fitting(const To& target, std::span<const T> payload, Then&& then,
                     const Args&... args) const {
-    constexpr bool fits = messaging::check_arguments(TypeList<Wires...>{}, TypeList<Args...>{});
+    constexpr bool fits = team::check_arguments(TypeList<Wires...>{}, TypeList<Args...>{});
     if constexpr (fits) {
-      (messaging::check_number<Wires>(*channel_, flags_ | index_, args), ...);
-      send_wires(target, payload, std::forward<Then>(then), messaging::as_wire<Wires>(args)...);
+      (team::check_number<Wires>(*channel_, flags_ | index_, args), ...);
+      send_wires(target, payload, std::forward<Then>(then), team::as_wire<Wires>(args)...);
     }
   }
 
@@ -534,16 +531,16 @@ class LargeMessage {
 #endif
     std::vector<std::byte> arguments = encoded<Wires...>(wires...);
     const auto handler = flags_ | channel_->flag_bits() | index_;
-    const messaging::Payload bytes{std::as_bytes(payload), payload.size(),
-                                   instance_of(*handler_).is_checked};
+    const team::Payload bytes{std::as_bytes(payload), payload.size(),
+                              instance_of(*handler_).is_checked};
     const auto use = [&](auto release) {
       if constexpr (std::is_same_v<To, Recipients>) {
-        messaging::multicast_large(*channel_, {handler, signature_}, target, bytes, arguments,
-                                   messaging::share_function(std::move(release)));
+        team::multicast_large(*channel_, {handler, signature_}, target, bytes, arguments,
+                              team::share_function(std::move(release)));
       } else {
-        messaging::send_large(*channel_, {handler | messaging::kLargeBit, signature_, target},
-                              bytes, arguments,
-                              messaging::make_event(*channel_, handler_->name, std::move(release)));
+        team::send_large(*channel_, {handler | team::kLargeBit, signature_, target}, bytes,
+                         arguments,
+                         team::make_event(*channel_, handler_->name, std::move(release)));
       }
     };
     with_release(use, std::forward<Then>(then), wires...);
@@ -568,16 +565,16 @@ class LargeMessage {
     });
   }
 
-  static void on_header(void* self, const messaging::Message& message) {
+  static void on_header(void* self, const team::Message& message) {
     std::span<const std::byte> rest;
-    const messaging::LargeHeader header = messaging::split_large(message, rest);
+    const team::LargeHeader header = team::split_large(message, rest);
     if (message.dropped) {
-      messaging::drop_payload(message, header);
+      team::drop_payload(message, header);
       return;
     }
     // The handler's own reference: the event may outlive the LargeMessage.
     Instance& instance = *static_cast<Instance*>(self);
-    std::shared_ptr<messaging::Handler> handler = instance.shared_from_this();
+    std::shared_ptr<team::Handler> handler = instance.shared_from_this();
     std::span<T> place;
     std::optional<std::tuple<Wires...>> values;
     try {
@@ -587,10 +584,10 @@ class LargeMessage {
       };
       place = std::apply(get_buffer, *values);
       if (place.size() != header.count) {
-        messaging::refuse_buffer(instance.name, header.count, place.size());
+        team::refuse_buffer(instance.name, header.count, place.size());
       }
     } catch (...) {
-      messaging::drop_payload(message, header);  // the sender is not to wait for ever
+      team::drop_payload(message, header);  // the sender is not to wait for ever
       throw;
     }
     const std::span<std::byte> bytes = std::as_writable_bytes(place);
@@ -600,23 +597,22 @@ class LargeMessage {
           std::make_shared<Reading>(std::move(handler), place, std::move(*values)));
     }
     auto arrive = [channel = message.channel, handler, place, values = std::move(*values)] {
-      messaging::check_live(*channel, *handler);
+      team::check_live(*channel, *handler);
       std::apply([&](const auto&... args) { instance_of(*handler).arrival(place, args...); },
                  values);
     };
     if (!instance.arrive_as_task) {
-      messaging::receive_payload(message, header, bytes, instance.name, std::move(arrive));
+      team::receive_payload(message, header, bytes, instance.name, std::move(arrive));
       return;
     }
-    messaging::receive_payload(message, header, bytes, instance.name,
-                               [channel = message.channel, handler, arrive = std::move(arrive)] {
-                                 messaging::submit_delivered(*channel, handler->name,
-                                                             handler->priority, arrive);
-                               });
+    team::receive_payload(message, header, bytes, instance.name,
+                          [channel = message.channel, handler, arrive = std::move(arrive)] {
+                            team::submit_delivered(*channel, handler->name, handler->priority,
+                                                   arrive);
+                          });
   }
 
-  static void receive_reading(const messaging::Message& message,
-                              const messaging::LargeHeader& header,
+  static void receive_reading(const team::Message& message, const team::LargeHeader& header,
                               const std::shared_ptr<Reading>& reading) {
     const auto done = [reading] { reading->finish(); };
     Function<void()> arrived = [channel = message.channel, reading] { reading->arrive(*channel); };
@@ -624,21 +620,21 @@ class LargeMessage {
     if (instance.arrive_as_task) {
       arrived = [channel = message.channel, reading, arrive = std::move(arrived)] {
         const Instance& to = reading->instance();
-        messaging::submit_delivered(*channel, to.name, to.priority, arrive);
+        team::submit_delivered(*channel, to.name, to.priority, arrive);
       };
     }
-    messaging::receive_in_steps(message, header, std::as_writable_bytes(reading->place),
-                                instance.name, {.arrived = std::move(arrived), .done = done});
+    team::receive_in_steps(message, header, std::as_writable_bytes(reading->place), instance.name,
+                           {.arrived = std::move(arrived), .done = done});
   }
 
   TeamCore* channel_;
-  std::shared_ptr<messaging::Handler> handler_;
+  std::shared_ptr<team::Handler> handler_;
   std::uint32_t index_ = 0;
-  std::uint32_t flags_ = messaging::kInstanceBit;
+  std::uint32_t flags_ = team::kInstanceBit;
   std::uint32_t signature_ = 0;
 };
 
-namespace messaging {
+namespace team {
 
 template <class T, class Wires>
 struct LargeTypeOf;
@@ -647,11 +643,11 @@ struct LargeTypeOf<T, TypeList<Ws...>> {
   using type = LargeMessage<T, Ws...>;
 };
 
-}  // namespace messaging
+}  // namespace team
 
 /// The type that Team::make_large_am<T>() returns for buffer and arrival functions of these types.
 template <class T, class Buffer, class Arrival = Buffer>
-using LargeMessageFor = typename messaging::LargeTypeOf<
-    T, typename messaging::LargeWires<std::decay_t<Buffer>, std::decay_t<Arrival>>::type>::type;
+using LargeMessageFor = typename team::LargeTypeOf<
+    T, typename team::LargeWires<std::decay_t<Buffer>, std::decay_t<Arrival>>::type>::type;
 
 }  // namespace shoal

@@ -16,7 +16,7 @@
 
 namespace shoal {
 
-namespace messaging {
+namespace team {
 
 template <auto Function, Delivery How>
 struct StaticFunction {
@@ -73,12 +73,12 @@ void send(TeamCore& channel, Rank target, StaticAm<Function, How> /*handler*/, A
       channel, target, std::forward<Args>(args)...);
 }
 
-}  // namespace messaging
+}  // namespace team
 
 /// Names a function as a handler: world.send(Rank(1), am<greet>, 42). It registers itself, on all
 /// ranks. The function may take World& first.
 template <auto Function, Delivery How = Delivery::inlined>
-inline constexpr messaging::StaticAm<Function, How> am{};
+inline constexpr team::StaticAm<Function, How> am{};
 
 /// A handler with captures, made by Team::make_am() on all ranks in the same order.
 ///
@@ -97,29 +97,28 @@ class ActiveMessage {
   ActiveMessage(TeamCore& channel, F function, const AmOptions& options,
                 const std::source_location& place)
       : channel_(&channel) {
-    using Traits = messaging::FunctionTraits<F>;
-    static_assert(messaging::check_parameters(typename Traits::Parameters{}));
-    struct Instance : messaging::Handler {
+    using Traits = team::FunctionTraits<F>;
+    static_assert(team::check_parameters(typename Traits::Parameters{}));
+    struct Instance : team::Handler {
       explicit Instance(F f) : function(std::move(f)) {}
       F function;
     };
     auto* const instance = new Instance(std::move(function));
-    std::shared_ptr<messaging::Handler> handler(static_cast<messaging::Handler*>(instance));
+    std::shared_ptr<team::Handler> handler(static_cast<team::Handler*>(instance));
     instance->signature = type_signature<Wires...>();
     instance->delivery = options.delivery;
     instance->priority = options.priority;
     instance->self = &instance->function;
-    instance->invoke = [](void* self, messaging::Batch& batch) {
-      messaging::handle_all(*static_cast<F*>(self), batch, TypeList<Wires...>{});
+    instance->invoke = [](void* self, team::Batch& batch) {
+      team::handle_all(*static_cast<F*>(self), batch, TypeList<Wires...>{});
     };
-    handler_ =
-        messaging::kInstanceBit | channel.flag_bits() |
-        channel.add_handler(std::move(handler), options.name, messaging::source_of<F>(place));
+    handler_ = team::kInstanceBit | channel.flag_bits() |
+               channel.add_handler(std::move(handler), options.name, team::source_of<F>(place));
     signature_ = instance->signature;
-    if (options.own_order) handler_ |= messaging::kOwnOrderBit;
+    if (options.own_order) handler_ |= team::kOwnOrderBit;
   }
   ~ActiveMessage() {
-    if (channel_ != nullptr) channel_->remove_handler(handler_ & messaging::kIndexMask);
+    if (channel_ != nullptr) channel_->remove_handler(handler_ & team::kIndexMask);
   }
   /// The moved-from message cannot be sent any more.
   ActiveMessage(ActiveMessage&& other) noexcept
@@ -145,28 +144,28 @@ class ActiveMessage {
   /// more, none of those that are moved or Immutable.
   template <class... Args>
   void send(Rank target, Args&&... args) const {
-    const messaging::Route route{handler_, signature_, target};
-    messaging::send_message(*channel_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
+    const team::Route route{handler_, signature_, target};
+    team::send_message(*channel_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
   /// Sends an urgent message that runs the handler on `target`: it overtakes messages sent there by
   /// send(), in queues and in flight, and keeps its order with other urgent ones. For few and short
   /// messages: transports do not hold them back. **Caller**, **Blocks**, **Errors**: as send().
   template <class... Args>
   void send_urgent(Rank target, Args&&... args) const {
-    const messaging::Route route{handler_, signature_, target};
-    messaging::send_message<net::Lane::urgent>(*channel_, route, TypeList<Wires...>{},
-                                               std::forward<Args>(args)...);
+    const team::Route route{handler_, signature_, target};
+    team::send_message<net::Lane::urgent>(*channel_, route, TypeList<Wires...>{},
+                                          std::forward<Args>(args)...);
   }
   /// Sends a message along a tree that runs the handler once on each recipient. **Caller**,
   /// **Blocks**, **Errors**, **Ordering**: as Team::multicast().
   template <class... Args>
   void multicast(const Recipients& recipients, Args&&... args) const {
-    messaging::multicast_message(*channel_, {handler_, signature_}, recipients,
-                                 TypeList<Wires...>{}, std::forward<Args>(args)...);
+    team::multicast_message(*channel_, {handler_, signature_}, recipients, TypeList<Wires...>{},
+                            std::forward<Args>(args)...);
   }
 
   /// Number of the handler in its team, the same on all members.
-  [[nodiscard]] std::uint32_t number() const { return handler_ & messaging::kIndexMask; }
+  [[nodiscard]] std::uint32_t number() const { return handler_ & team::kIndexMask; }
   /// Hash of the argument types, the name, and the type and place of the handler: the same on all
   /// members.
   [[nodiscard]] std::uint32_t signature() const { return signature_; }
@@ -177,7 +176,7 @@ class ActiveMessage {
   std::uint32_t signature_ = 0;
 };
 
-namespace messaging {
+namespace team {
 
 template <class F, class Wires>
 struct AmTypeOf;
@@ -186,12 +185,11 @@ struct AmTypeOf<F, TypeList<Ws...>> {
   using type = ActiveMessage<Ws...>;
 };
 
-}  // namespace messaging
+}  // namespace team
 
 /// The type that Team::make_am() returns for a handler of type F.
 template <class F>
 using ActiveMessageFor =
-    typename messaging::AmTypeOf<F,
-                                 typename messaging::FunctionTraits<std::decay_t<F>>::Wires>::type;
+    typename team::AmTypeOf<F, typename team::FunctionTraits<std::decay_t<F>>::Wires>::type;
 
 }  // namespace shoal

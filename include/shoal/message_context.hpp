@@ -9,12 +9,12 @@ namespace shoal {
 
 class TeamCore;
 
-namespace messaging {
+namespace team {
 /// Specialized for the types that handlers may take by reference as their first parameter, with
 /// `static T& get(const MessageContext&)`: see ServiceContext in remote_promise.hpp.
 template <class T>
 struct ContextOf {};
-}  // namespace messaging
+}  // namespace team
 
 /// Sender and team of a message. A handler, or a task made from a message, may take it as its first
 /// parameter, by value or const reference.
@@ -32,7 +32,7 @@ class MessageContext {
   /// CheckError when there is no such service.
   template <class T>
   [[nodiscard]] T& get() const {
-    return messaging::ContextOf<T>::get(*this);
+    return team::ContextOf<T>::get(*this);
   }
   /// Core of the team that the message was sent on.
   [[nodiscard]] TeamCore& core() const { return *channel_; }
@@ -42,7 +42,7 @@ class MessageContext {
   Rank world_source_;
 };
 
-namespace messaging {
+namespace team {
 
 template <>
 struct ContextOf<MessageContext> {
@@ -53,5 +53,5 @@ struct ContextOf<MessageContext> {
 template <class T>
 concept HandlerContext = requires(const MessageContext& context) { ContextOf<T>::get(context); };
 
-}  // namespace messaging
+}  // namespace team
 }  // namespace shoal

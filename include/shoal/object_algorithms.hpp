@@ -25,7 +25,7 @@ void for_each(DistributedArray<T>& array, F f) {
 template <class T, class Map, class Operation>
 [[nodiscard]] auto map_reduce(const DistributedArray<T>& array, Map map, Operation operation) {
   using Value = std::decay_t<decltype(map(std::declval<const T&>()))>;
-  coll::check_operation<Value, Operation>();
+  team::check_operation<Value, Operation>();
   std::optional<Value> own;
   for (const T& element : array.local()) {
     own = own.has_value() ? operation(*own, map(element)) : map(element);

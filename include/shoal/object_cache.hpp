@@ -56,14 +56,14 @@ class ObjectCache {
               [this](const CacheKey& key, const FetchRef& fetch) { request(key, fetch); }),
         ask_(
             core(), [this](std::uint64_t offset) -> const T& { return *object_at(offset); },
-            messaging::model_options("cache '" + name + "': a request"), place),
+            team::model_options("cache '" + name + "': a request"), place),
         compare_(
             core(),
             [this](std::uint64_t offset, const std::vector<std::byte>& copy) {
               return Compared(is_same(*object_at(offset), copy),
                               memory_.core().last_writer(offset, sizeof(T)).value_or(-1));
             },
-            messaging::model_options("cache '" + name + "': a copy to compare"), place) {}
+            team::model_options("cache '" + name + "': a copy to compare"), place) {}
 
   /// Returns the copy of an object, and fetches it first if there is none. Requests for one object
   /// at the same time share a fetch. **Blocks**: parks the task during a fetch.

@@ -69,11 +69,11 @@ inline constexpr bool is_object_reference_v =
 /// travels as in messages.
 template <class P>
 struct Parameter {
-  static_assert(messaging::check_parameter<P>());
-  using Wire = messaging::Wire<P>;
+  static_assert(team::check_parameter<P>());
+  using Wire = team::Wire<P>;
   template <class Value>
   static decltype(auto) give(Objects& /*objects*/, Value& value) {
-    return messaging::as_argument<Wire>(value);
+    return team::as_argument<Wire>(value);
   }
 };
 /// Forms of a pointer to a distributed object: it travels as a handle, and becomes a pointer to the
@@ -153,7 +153,7 @@ struct WiresOf;
 template <class... Ps>
 struct WiresOf<TypeList<Ps...>> {
   using Types = TypeList<typename Parameter<Ps>::Wire...>;
-  using Values = std::tuple<messaging::Storage<typename Parameter<Ps>::Wire>...>;
+  using Values = std::tuple<team::Storage<typename Parameter<Ps>::Wire>...>;
 };
 
 }  // namespace object

@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 class RankMapTable;
 }
 
@@ -45,14 +45,14 @@ class RankSet {
   /// 0 <= index < size().
   [[nodiscard]] Rank operator[](int index) const;
   /// All of them.
-  [[nodiscard]] std::vector<Rank> list() const { return messaging::expand(runs_); }
+  [[nodiscard]] std::vector<Rank> list() const { return team::expand(runs_); }
   [[nodiscard]] bool operator==(const RankSet&) const = default;
 
   /// Map of a team with these members on ranks of `outer`, of which there are `outer_size`.
   /// Ranks at equal distances take no memory for each; others are shared through `table`.
   /// **Errors**: CheckError for a rank that does not exist, or is listed twice.
-  [[nodiscard]] messaging::SharedRankMap map(const messaging::SharedRankMap& outer, int outer_size,
-                                             messaging::RankMapTable& table) const;
+  [[nodiscard]] team::SharedRankMap map(const team::SharedRankMap& outer, int outer_size,
+                                        team::RankMapTable& table) const;
 
   /// Lets sets of ranks travel in messages.
   template <class Archive>
@@ -64,7 +64,7 @@ class RankSet {
   RankSet(Rank first, int count, int stride);
 
   int count_ = 0;
-  std::vector<messaging::RankRun> runs_;
+  std::vector<team::RankRun> runs_;
 };
 
 }  // namespace shoal

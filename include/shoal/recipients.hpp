@@ -76,7 +76,7 @@ class Recipients {
   bool urgent_ = false;
 };
 
-namespace messaging {
+namespace team {
 
 /// Ranks first, first + stride, ...: a part of a list of ranks as it travels.
 struct RankRun {
@@ -115,5 +115,5 @@ struct TreePlace {
 /// Returns the tree as the children of its sender see it.
 [[nodiscard]] MulticastTree below(const MulticastTree& tree);
 
-}  // namespace messaging
+}  // namespace team
 }  // namespace shoal

@@ -15,7 +15,7 @@
 
 namespace shoal {
 
-namespace messaging {
+namespace team {
 
 /// Calls function(values...), with its context before them if it takes one.
 template <class F, class... Values>
@@ -149,7 +149,7 @@ auto call(TeamCore& channel, Rank target, Args&&... args) {
   return call_as<Named>(channel, target, typename Traits::Wires{}, std::forward<Args>(args)...);
 }
 
-}  // namespace messaging
+}  // namespace team
 
 /// A function with captures that other ranks call and that returns a result; made by
 /// Team::make_function() on all ranks in the same order.
@@ -164,8 +164,7 @@ class RemoteFunction {
   RemoteFunction(TeamCore& channel, F function, const AmOptions& options,
                  const std::source_location& place)
       : channel_(&channel),
-        ask_(channel,
-             wrap(std::move(function), typename messaging::FunctionTraits<F>::Parameters{}),
+        ask_(channel, wrap(std::move(function), typename team::FunctionTraits<F>::Parameters{}),
              options, place) {}
 
   /// Runs the function on `target` with copies of the arguments; returns the future of its result.
@@ -173,7 +172,7 @@ class RemoteFunction {
   /// when the function throws; the team does not fail then.
   template <class... Args>
   [[nodiscard]] Future<Result> call(Rank target, Args&&... args) const {
-    messaging::Awaited<Result> awaited(*channel_);
+    team::Awaited<Result> awaited(*channel_);
     ask_.send(target, awaited.reply, std::forward<Args>(args)...);
     return std::move(awaited.future);
   }
@@ -184,8 +183,8 @@ class RemoteFunction {
     return
         [function = std::move(function)](const MessageContext& context,
                                          const RemotePromise<Result>& reply, Ps... values) mutable {
-          messaging::reply_with(context, reply, [&]() -> decltype(auto) {
-            return messaging::invoke_in(function, context, std::forward<Ps>(values)...);
+          team::reply_with(context, reply, [&]() -> decltype(auto) {
+            return team::invoke_in(function, context, std::forward<Ps>(values)...);
           });
         };
   }
@@ -194,7 +193,7 @@ class RemoteFunction {
   ActiveMessage<RemotePromise<Result>, Wires...> ask_;
 };
 
-namespace messaging {
+namespace team {
 
 template <class F, class Wires, class Parameters>
 struct RemoteFunctionTypeOf;
@@ -205,12 +204,12 @@ struct RemoteFunctionTypeOf<F, TypeList<Ws...>, TypeList<Ps...>> {
   using type = RemoteFunction<Result, Ws...>;
 };
 
-}  // namespace messaging
+}  // namespace team
 
 /// The type that Team::make_function returns for a function of type F.
 template <class F>
-using RemoteFunctionFor = typename messaging::RemoteFunctionTypeOf<
-    F, typename messaging::FunctionTraits<F>::Wires,
-    typename messaging::FunctionTraits<F>::Parameters>::type;
+using RemoteFunctionFor =
+    typename team::RemoteFunctionTypeOf<F, typename team::FunctionTraits<F>::Wires,
+                                        typename team::FunctionTraits<F>::Parameters>::type;
 
 }  // namespace shoal

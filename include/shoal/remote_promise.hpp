@@ -47,7 +47,7 @@ class RemoteError : public Error {
   std::string text_;
 };
 
-namespace messaging {
+namespace team {
 
 PromiseTable& promises_of(const TeamCore& channel);
 Services& services_of(const TeamCore& channel);
@@ -122,5 +122,5 @@ void fail(TeamCore& channel, const RemotePromise<T>& promise, const std::string&
   fail_promise(channel, promise.rank, promise.in_world != 0, promise.number, function, text);
 }
 
-}  // namespace messaging
+}  // namespace team
 }  // namespace shoal

@@ -40,7 +40,7 @@ struct Statistics {
 };
 
 /// Keeps the team from completion while it exists: see Team::hold().
-using Hold = term::Hold;
+using Hold = team::Hold;
 
 class Team;
 class World;
@@ -54,7 +54,7 @@ struct TeamHandle {
   bool operator==(const TeamHandle&) const = default;
 };
 
-namespace messaging {
+namespace team {
 template <>
 struct ContextOf<World> {
   static World& get(const MessageContext& context);
@@ -63,7 +63,7 @@ template <>
 struct ContextOf<Team> {
   static Team& get(const MessageContext& context);
 };
-}  // namespace messaging
+}  // namespace team
 
 /// Returns the World of the rank on which this member of the team runs.
 [[nodiscard]] World& world_of(const Team& team);
@@ -94,7 +94,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   Team(Team& parent, int size, ToParent to_parent, FromParent from_parent,
        const std::string& name = "")
       : Team(parent,
-             std::make_shared<messaging::FunctionRankMap<ToParent, FromParent>>(
+             std::make_shared<team::FunctionRankMap<ToParent, FromParent>>(
                  parent.core().map(), size, std::move(to_parent), std::move(from_parent)),
              name) {}
   /// Ends the team. Collective over the members: returns when no task and no message of the team
@@ -247,23 +247,22 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// Sends a message that runs the function named by `am<function>` on `target`, with copies of the
   /// arguments. **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
   template <auto Function, Delivery How, class... Args>
-  void send(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    messaging::send_static<messaging::StaticFunction<Function, How>>(core(), target,
-                                                                     std::forward<Args>(args)...);
+  void send(Rank target, team::StaticAm<Function, How>, Args&&... args) {
+    team::send_static<team::StaticFunction<Function, How>>(core(), target,
+                                                           std::forward<Args>(args)...);
   }
   /// Sends a message that runs a lambda without captures on `target`, with copies of the arguments.
   /// **Caller**, **Blocks**, **Errors**, **Ordering**: as ActiveMessage::send().
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   void send(Rank target, Closure, Args&&... args) {
-    messaging::send_static<messaging::StaticClosure<Closure>>(core(), target,
-                                                              std::forward<Args>(args)...);
+    team::send_static<team::StaticClosure<Closure>>(core(), target, std::forward<Args>(args)...);
   }
 
   /// Sends an urgent message that runs the function named by `am<function>` on `target`: it
   /// overtakes messages sent there by send(). See ActiveMessage::send_urgent().
   template <auto Function, Delivery How, class... Args>
-  void send_urgent(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    messaging::send_static<messaging::StaticFunction<Function, How>, net::Lane::urgent>(
+  void send_urgent(Rank target, team::StaticAm<Function, How>, Args&&... args) {
+    team::send_static<team::StaticFunction<Function, How>, net::Lane::urgent>(
         core(), target, std::forward<Args>(args)...);
   }
 
@@ -282,16 +281,16 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// each recipient copies the arguments once; an Immutable is shared. **Source**:
   /// runtime-communication-interactions-thesis, section 4.3.
   template <auto Function, Delivery How, class... Args>
-  void multicast(const Recipients& recipients, messaging::StaticAm<Function, How>, Args&&... args) {
-    messaging::multicast_static<messaging::StaticFunction<Function, How>>(
-        core(), recipients, std::forward<Args>(args)...);
+  void multicast(const Recipients& recipients, team::StaticAm<Function, How>, Args&&... args) {
+    team::multicast_static<team::StaticFunction<Function, How>>(core(), recipients,
+                                                                std::forward<Args>(args)...);
   }
   /// Runs a lambda without captures once on each recipient. **Caller**, **Blocks**, **Errors**,
   /// **Ordering**: as multicast() of a function.
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   void multicast(const Recipients& recipients, Closure, Args&&... args) {
-    messaging::multicast_static<messaging::StaticClosure<Closure>>(core(), recipients,
-                                                                   std::forward<Args>(args)...);
+    team::multicast_static<team::StaticClosure<Closure>>(core(), recipients,
+                                                         std::forward<Args>(args)...);
   }
   /// Runs the handler of `message`, made by make_am(), once on each recipient. **Caller**,
   /// **Blocks**, **Errors**, **Ordering**: as multicast() of a function.
@@ -315,16 +314,15 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// message was handled. **Caller**, **Blocks**: as ActiveMessage::send(). **Errors**: the world
   /// fails if the team has ended.
   template <auto Function, Delivery How, class... Args>
-  void send(const TeamHandle& team, Rank member, messaging::StaticAm<Function, How>,
-            Args&&... args) {
-    using Traits = messaging::FunctionTraits<decltype(Function)>;
+  void send(const TeamHandle& team, Rank member, team::StaticAm<Function, How>, Args&&... args) {
+    using Traits = team::FunctionTraits<decltype(Function)>;
     send_through<Function, How>(team, member, typename Traits::Wires{},
                                 std::forward<Args>(args)...);
   }
 
   /// Rejects other kinds of handlers at compile time.
   template <class Handler, class... Args>
-    requires(!messaging::CaptureLess<Handler> && !messaging::is_static_am_v<Handler>)
+    requires(!team::CaptureLess<Handler> && !team::is_static_am_v<Handler>)
   void send(Rank /*target*/, const Handler& /*handler*/, const Args&... /*args*/) {
     static_assert(sizeof(Handler) == 0,
                   "shoal: send() takes am<function> or a lambda that captures nothing and has no "
@@ -354,14 +352,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
                   "shoal: make_am() takes a function or a function object with one operator(), "
                   "whose parameters are the arguments of the message: none of them auto");
     if constexpr (fits) {
-      using Parameters = typename messaging::FunctionTraits<F>::Parameters;
-      if constexpr (messaging::check_parameters(Parameters{})) {
+      using Parameters = typename team::FunctionTraits<F>::Parameters;
+      if constexpr (team::check_parameters(Parameters{})) {
         return ActiveMessageFor<F>(core(), std::move(function), options, place);
       } else {
-        return messaging::RefusedMessage();
+        return team::RefusedMessage();
       }
     } else {
-      return messaging::RefusedMessage();
+      return team::RefusedMessage();
     }
   }
 
@@ -372,13 +370,13 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   [[nodiscard]] auto make_large_am(
       Buffer buffer, Arrival arrival, Release release, const AmOptions& options = {},
       const std::source_location& place = std::source_location::current()) {
-    using Wires = typename messaging::LargeWires<Buffer, Arrival>::type;
-    constexpr bool fits = messaging::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
+    using Wires = typename team::LargeWires<Buffer, Arrival>::type;
+    constexpr bool fits = team::check_large_functions<T, Buffer, Arrival, Release>(Wires{});
     if constexpr (fits) {
       return LargeMessageFor<T, Buffer, Arrival>(core(), std::move(buffer), std::move(arrival),
                                                  std::move(release), options, place);
     } else {
-      return messaging::RefusedMessage();
+      return team::RefusedMessage();
     }
   }
   /// Makes a large active message without a release function for all payloads: each send() may have
@@ -398,24 +396,24 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// TaskError. **Caller**: any thread.
   template <class T>
   [[nodiscard]] RemotePromise<T> publish(Promise<T> promise) {
-    return messaging::publish(core(), std::move(promise));
+    return team::publish(core(), std::move(promise));
   }
   /// Fulfils a published promise of any rank with a value, by a message. **Caller**, **Blocks**: as
   /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
   /// already.
   template <class T, class Value>
   void fulfill(const RemotePromise<T>& promise, Value&& value) {
-    messaging::fulfill(core(), promise, std::forward<Value>(value));
+    team::fulfill(core(), promise, std::forward<Value>(value));
   }
   /// Fulfils a published promise of type void of any rank, by a message. **Caller**, **Blocks**: as
   /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
   /// already.
-  void fulfill(const RemotePromise<void>& promise) { messaging::fulfill(core(), promise); }
+  void fulfill(const RemotePromise<void>& promise) { team::fulfill(core(), promise); }
   /// Fails a published promise of any rank, by a message: its future throws a RemoteError with this
   /// text. **Caller**, **Blocks**, **Errors**: as fulfill().
   template <class T>
   void fail(const RemotePromise<T>& promise, const std::string& text) {
-    messaging::fail(core(), promise, "", text);
+    team::fail(core(), promise, "", text);
   }
 
   /// Runs the function named by `am<function>` as a task on `target`; returns the future of its
@@ -423,16 +421,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// arguments are copied. **Caller**, **Blocks**, **Errors**: as ActiveMessage::send(); an
   /// exception of the function goes to the future as a RemoteError, and does not fail the team.
   template <auto Function, Delivery How, class... Args>
-  [[nodiscard]] auto call(Rank target, messaging::StaticAm<Function, How>, Args&&... args) {
-    return messaging::call<messaging::NamedFunction<Function>>(core(), target,
-                                                               std::forward<Args>(args)...);
+  [[nodiscard]] auto call(Rank target, team::StaticAm<Function, How>, Args&&... args) {
+    return team::call<team::NamedFunction<Function>>(core(), target, std::forward<Args>(args)...);
   }
   /// Runs a lambda without captures as a task on `target`; returns the future of its result.
   /// **Caller**, **Blocks**, **Errors**: as call() of a function.
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   [[nodiscard]] auto call(Rank target, Closure, Args&&... args) {
-    return messaging::call<messaging::NamedClosure<Closure>>(core(), target,
-                                                             std::forward<Args>(args)...);
+    return team::call<team::NamedClosure<Closure>>(core(), target, std::forward<Args>(args)...);
   }
   /// Runs `function`, made by make_function(), on `target`; returns the future of its result.
   /// **Caller**, **Blocks**, **Errors**: as call() of a function named by `am`.
@@ -466,25 +462,25 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// depth; messages for the team that arrive before it exists wait. **Source**: stapl-rts thesis,
   /// section 7.4.
   template <auto Function, Delivery How, class... Args>
-  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, messaging::StaticAm<Function, How>,
+  [[nodiscard]] Future<void> launch_team(const RankSet& ranks, team::StaticAm<Function, How>,
                                          Args&&... args) {
-    return launch_through<messaging::NamedFunction<Function>>(ranks, std::forward<Args>(args)...);
+    return launch_through<team::NamedFunction<Function>>(ranks, std::forward<Args>(args)...);
   }
   /// Makes a team of `ranks` of this one, and runs a lambda without captures as a task on each
   /// member; returns the future of the team's end. See launch_team() of a function.
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
-    return launch_through<messaging::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
+    return launch_through<team::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
   /// Makes a team of `ranks` for a distributed object that reports call `object`, and runs the
   /// function named by `am<function>` as a task on each member. There is no future: a failure of
   /// that team fails this one at once. See launch_team().
   template <auto Function, Delivery How, class... Args>
   void launch_team_of(const std::string& object, const RankSet& ranks,
-                      messaging::StaticAm<Function, How>, Args&&... args) {
-    using Traits = messaging::FunctionTraits<decltype(Function)>;
-    launch_as<messaging::NamedFunction<Function>>(invite(ranks, object), typename Traits::Wires{},
-                                                  std::forward<Args>(args)...);
+                      team::StaticAm<Function, How>, Args&&... args) {
+    using Traits = team::FunctionTraits<decltype(Function)>;
+    launch_as<team::NamedFunction<Function>>(invite(ranks, object), typename Traits::Wires{},
+                                             std::forward<Args>(args)...);
   }
 
   /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
@@ -504,7 +500,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     /// Completion of the team.
     TeamCore* scope = nullptr;  // nullptr: the rank is no member
     /// Collective operations.
-    coll::Collectives* collectives = nullptr;
+    team::Collectives* collectives = nullptr;
   };
   /// The outermost team.
   explicit Team(const Parts& parts);
@@ -532,12 +528,12 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   struct Launched;
   class EndTask;
 
-  Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name);
+  Team(Team& parent, const team::SharedRankMap& members, const std::string& name);
   Team(const Invitation& invitation, Team& parent);
   /// Enters the team as a member: makes its tables, under an id that all members know.
   void enter(Team& parent, std::uint64_t id, std::uint64_t number,
-             const messaging::SharedRankMap& members, const std::string& name,
-             term::FailureTo failure = term::FailureTo::waiters);
+             const team::SharedRankMap& members, const std::string& name,
+             team::FailureTo failure = team::FailureTo::waiters);
   /// Makes the team of the invitation. When the last owner on this member is gone, the team ends in
   /// a task of the parent.
   [[nodiscard]] static std::shared_ptr<Team> make_launched(Team& parent,
@@ -551,14 +547,14 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void release() noexcept;
   friend class TeamCollectives;
   friend class TeamCore;
-  friend class term::Sources;
+  friend class team::Sources;
   /// `how`: "in a collective operation ", or nothing.
   [[noreturn]] void refuse_use(const char* how = "") const;
   /// Returns the rank of a caller that is no member, -1. **Errors**: CheckError after the end of
   /// the run.
   [[nodiscard]] Rank rank_elsewhere() const;
   /// Returns the members of `parent` that gave this colour.
-  static messaging::SharedRankMap select(Team& parent, int colour, int key);
+  static team::SharedRankMap select(Team& parent, int colour, int key);
 
   /// Message on its way to a team that its sender is no member of.
   struct Relay {
@@ -571,16 +567,16 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args);
   template <auto Function, Delivery How, class... Values>
   static void pass_on(const Relay& relay, Values... values) {
-    const term::TeamInUse team(relay.team.id);
-    messaging::send_static<messaging::StaticFunction<&Team::deliver<Function, Values...>, How>>(
+    const team::TeamInUse team(relay.team.id);
+    team::send_static<team::StaticFunction<&Team::deliver<Function, Values...>, How>>(
         member_of(team, relay), Rank(relay.member), relay, std::move(values)...);
   }
   template <auto Function, class... Values>
   static void deliver(Team& team, const Relay& relay, Values... values) {
     const Handled handled(team, relay);
     auto function = Function;
-    messaging::invoke_in(function, MessageContext(team.core(), Rank(relay.origin)),
-                         std::move(values)...);
+    team::invoke_in(function, MessageContext(team.core(), Rank(relay.origin)),
+                    std::move(values)...);
   }
   /// Sends the acknowledgement when it is destroyed, however the handler ends.
   class Handled {
@@ -594,13 +590,13 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     const Team& team_;
     const Relay& relay_;
   };
-  static TeamCore& member_of(const term::TeamInUse& team, const Relay& relay);
+  static TeamCore& member_of(const team::TeamInUse& team, const Relay& relay);
   [[nodiscard]] static Relay relay_to(const TeamHandle& team, Rank member, Rank origin);
   [[nodiscard]] Team& outermost() const;
 
   template <class Named, class... Args>
   Future<void> launch_through(const RankSet& ranks, Args&&... args) {
-    using Traits = messaging::FunctionTraits<decltype(Named::function())>;
+    using Traits = team::FunctionTraits<decltype(Named::function())>;
     Promise<void> promise(scheduler(), "the end of a team");
     Future<void> future = promise.future();
     Invitation invitation = invite(ranks, {});
@@ -612,17 +608,17 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   void launch_as(const Invitation& invitation, TypeList<Ws...>, Args&&... args) {
     static_assert(sizeof...(Ws) == sizeof...(Args),
                   "shoal: the number of arguments differs from the function's parameters");
-    (messaging::check_fraction<Args, Ws>(), ...);
+    (team::check_fraction<Args, Ws>(), ...);
     multicast(Recipients(invitation.ranks),
-              am<&Team::accept_invitation<Named, messaging::Storage<Ws>...>>, invitation,
-              wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+              am<&Team::accept_invitation<Named, team::Storage<Ws>...>>, invitation,
+              wire::own<team::Storage<Ws>>(std::forward<Args>(args))...);
   }
   /// Makes an invitation to a team that nobody waits for.
   [[nodiscard]] Invitation invite(const RankSet& ranks, const std::string& object);
   template <class Named, class... Values>
   static void accept_invitation(Team& parent, const Invitation& invitation, Values... values);
 
-  [[nodiscard]] messaging::Messenger& messenger() const { return core().messenger(); }
+  [[nodiscard]] team::Messenger& messenger() const { return core().messenger(); }
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
   template <class F>
   [[nodiscard]] auto submit_async(F function, const TaskOptions& options) {
@@ -644,7 +640,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   std::unique_ptr<const Elsewhere> elsewhere_;  // nullptr: a member
   bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
   int size_ = 0;
-  std::unique_ptr<coll::Collectives> own_collectives_;  // not of the world
+  std::unique_ptr<team::Collectives> own_collectives_;  // not of the world
   std::unique_ptr<Launched> launched_;                  // nullptr: launch_team() has not made it
 };
 
@@ -652,13 +648,13 @@ template <auto Function, Delivery How, class... Ws, class... Args>
 void Team::send_through(const TeamHandle& team, Rank member, TypeList<Ws...>, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
-  (messaging::check_fraction<Args, Ws>(), ...);
+  (team::check_fraction<Args, Ws>(), ...);
   if (Team* const here = find_member(team); here != nullptr) {
     return here->send(member, am<Function, How>, std::forward<Args>(args)...);
   }
   const Relay relay = relay_to(team, member, world_rank(rank()));
-  outermost().send(Rank(team.first), am<&Team::pass_on<Function, How, messaging::Storage<Ws>...>>,
-                   relay, wire::own<messaging::Storage<Ws>>(std::forward<Args>(args))...);
+  outermost().send(Rank(team.first), am<&Team::pass_on<Function, How, team::Storage<Ws>...>>, relay,
+                   wire::own<team::Storage<Ws>>(std::forward<Args>(args))...);
 }
 
 template <class Named, class... Values>
@@ -667,9 +663,8 @@ void Team::accept_invitation(Team& parent, const Invitation& invitation, Values.
   auto section = [team, values = std::tuple<Values...>(std::move(values)...)]() mutable {
     auto function = Named::function();
     const MessageContext context(team->core(), team->world_rank(team->rank()));
-    std::apply(
-        [&](Values&... each) { messaging::invoke_in(function, context, std::move(each)...); },
-        values);
+    std::apply([&](Values&... each) { team::invoke_in(function, context, std::move(each)...); },
+               values);
   };
   team->spawn(std::move(section), {.name = "the section of team " + invitation.name});
 }

@@ -40,7 +40,7 @@ struct TunnelReceiver {
   using OpenWires = typename Parted<N, TypeList<>, All>::Open;
 
   template <class... Ws>
-  static std::tuple<messaging::Storage<Ws>...> storage_of(TypeList<Ws...>);
+  static std::tuple<team::Storage<Ws>...> storage_of(TypeList<Ws...>);
   using Stored = decltype(storage_of(FixedWires{}));
 
   /// Receiving end, with the fixed arguments.
@@ -50,18 +50,18 @@ struct TunnelReceiver {
   };
 
   /// Handles the messages that open the tunnel on this rank.
-  static void invoke_open(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* message = batch.next()) open(*message, FixedWires{});
+  static void invoke_open(void* /*self*/, team::Batch& batch) {
+    while (const team::Message* message = batch.next()) open(*message, FixedWires{});
   }
   template <class... Ws>
-  static void open(const messaging::Message& message, TypeList<Ws...> wires) {
-    messaging::with_arguments(message, wires, [&](auto&... values) {
+  static void open(const team::Message& message, TypeList<Ws...> wires) {
+    team::with_arguments(message, wires, [&](auto&... values) {
       Objects::of(*message.channel)
           .open_tunnel(Target::from(*message.prefix).context,
                        std::unique_ptr<Owned>(new End(Stored(To::template stored<Ws>(values)...))));
     });
   }
-  static void invoke_item(void* /*self*/, messaging::Batch& batch) {
+  static void invoke_item(void* /*self*/, team::Batch& batch) {
     if (batch.message().dropped) return drop_all<OpenWires>(batch);
     std::apply(
         [&batch](const auto&... fixed) {
@@ -69,7 +69,7 @@ struct TunnelReceiver {
         },
         end_of(batch.message()).fixed);
   }
-  static const End& end_of(const messaging::Message& message) {
+  static const End& end_of(const team::Message& message) {
     return static_cast<const End&>(
         Objects::of(*message.channel).tunnel(Target::from(*message.prefix).context));
   }
@@ -80,10 +80,10 @@ struct TunnelReceiver {
   static constexpr const char* open_name() { return __PRETTY_FUNCTION__; }
   static constexpr const char* item_name() { return __PRETTY_FUNCTION__; }
   // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): register themselves
-  static inline messaging::StaticHandler open_handler{open_name(), signature(FixedWires{}),
-                                                      Delivery::inlined, &invoke_open};
-  static inline messaging::StaticHandler item_handler{item_name(), signature(OpenWires{}),
-                                                      Delivery::inlined, &invoke_item};
+  static inline team::StaticHandler open_handler{open_name(), signature(FixedWires{}),
+                                                 Delivery::inlined, &invoke_open};
+  static inline team::StaticHandler item_handler{item_name(), signature(OpenWires{}),
+                                                 Delivery::inlined, &invoke_item};
   // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 };
 

@@ -26,7 +26,7 @@ class World : public Team {
     /// Completion of the world.
     TeamCore* scope = nullptr;
     /// Collective operations.
-    coll::Collectives* collectives = nullptr;
+    team::Collectives* collectives = nullptr;
     /// Arguments of the program.
     std::span<const std::string> args;
     /// How the ranks were started.

@@ -125,7 +125,7 @@ Core::Core(TeamCore& scope, std::string name, MatchingRule rule, const std::sour
       inbox_(scope.rank(), scope.size()),
       message_(
           scope, [this](const Parcel& parcel) { receive(parcel); },
-          messaging::model_options(fmt::format("events '{}'", name_)), place) {
+          team::model_options(fmt::format("events '{}'", name_)), place) {
   scope_.add(*this);
 }
 
@@ -151,7 +151,7 @@ EventList Core::to_events(const std::vector<Payload>& payloads) {
 // --- tasks
 
 void Core::check_runs() const {
-  if (run_has_ended_) term::refuse_after_run(title());
+  if (run_has_ended_) team::refuse_after_run(title());
 }
 
 std::string Core::title() const { return fmt::format("events '{}'", name_); }

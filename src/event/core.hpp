@@ -27,7 +27,7 @@ namespace shoal::event {
 
 class EventWait;
 
-class Core final : private term::Unsatisfied {
+class Core final : private team::Unsatisfied {
  public:
   Core(TeamCore& scope, std::string name, MatchingRule rule, const std::source_location& place);
   ~Core();

@@ -20,20 +20,18 @@ Comparison::Comparison(Core& core)
           [this](int rank, std::uint32_t first, std::vector<State> states, bool last) {
             on_report({rank, first, std::move(states), last});
           },
-          messaging::model_options(fmt::format("flow '{}', fingerprint", core.name())),
-          core.place()),
+          team::model_options(fmt::format("flow '{}', fingerprint", core.name())), core.place()),
       question_(
           core.team(),
           [this](int rank, std::uint32_t sequence, const State& state, bool certain) {
             on_question({rank, sequence, state, certain});
           },
-          messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
+          team::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       answer_(
           core.team(),
           [this](int rank, std::uint32_t sequence, std::uint64_t first,
                  const std::vector<Digest>& digests) { on_answer(rank, sequence, first, digests); },
-          messaging::model_options(fmt::format("flow '{}', comparison", core.name())),
-          core.place()),
+          team::model_options(fmt::format("flow '{}', comparison", core.name())), core.place()),
       difference_(
           core.team(),
           [this](std::uint32_t sequence, std::uint64_t number, bool is_first_digest,
@@ -41,11 +39,10 @@ Comparison::Comparison(Core& core)
                  const std::vector<Digest>& digests) {
             on_difference(sequence, number, is_first_digest, theirs, digests);
           },
-          messaging::model_options(fmt::format("flow '{}', difference", core.name())),
-          core.place()),
+          team::model_options(fmt::format("flow '{}', difference", core.name())), core.place()),
       goodbye_(
           core.team(), [this](int /*rank*/) { on_goodbye(); },
-          messaging::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
+          team::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
 
 ProgramLog& Comparison::add_log(const std::string& name) {
   const sync::Lock lock(mutex_);

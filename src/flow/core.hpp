@@ -20,7 +20,7 @@
 
 namespace shoal::flow {
 
-class Core final : private term::Unsatisfied {
+class Core final : private team::Unsatisfied {
  public:
   /// `place`: in the program, where it made the flow.
   Core(TeamCore& scope, std::string name, const FlowOptions& options,
@@ -39,7 +39,7 @@ class Core final : private term::Unsatisfied {
   /// Returns whether the run has ended, so that calls are refused.
   [[nodiscard]] bool run_has_ended() const { return run_has_ended_; }
   void check_runs() const {
-    if (run_has_ended_) term::refuse_after_run(title());
+    if (run_has_ended_) team::refuse_after_run(title());
   }
   [[nodiscard]] Sequence& add_sequence(std::string name, const FlowOptions& options);
   /// Lets messages of this flow be handled.

@@ -19,12 +19,11 @@ PrunedEnd::PrunedEnd(Core& core)
           [this](const std::vector<int>& ranks, const std::vector<std::uint64_t>& counts) {
             on_sent(ranks, counts);
           },
-          messaging::model_options(fmt::format("flow '{}', values sent", core.name())),
-          core.place()),
+          team::model_options(fmt::format("flow '{}', values sent", core.name())), core.place()),
       total_(
           core.team(),
           [this](std::uint64_t total) { core_.transfers().await(total, all_arrived_); },
-          messaging::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
+          team::model_options(fmt::format("flow '{}', end", core.name())), core.place()) {}
 
 void PrunedEnd::end() {
   auto [ranks, counts] = core_.transfers().sent_counts();

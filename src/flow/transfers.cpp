@@ -17,8 +17,8 @@
 
 namespace shoal::flow {
 
-using messaging::LargeHeader;
-using messaging::Message;
+using team::LargeHeader;
+using team::Message;
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr std::uint32_t kTypes = type_signature<LargeHeader, TransferId, bool>()
 
 }  // namespace
 
-struct ValueMessage::Receiver : messaging::Handler {
+struct ValueMessage::Receiver : team::Handler {
   Functions functions;
 
   static void on_header(void* self, const Message& message);
@@ -40,33 +40,33 @@ ValueMessage::ValueMessage(TeamCore& channel, const std::string& name, Functions
   receiver_->functions = std::move(functions);
   receiver_->signature = kTypes;
   receiver_->self = receiver_.get();
-  receiver_->invoke = &messaging::invoke_each<&Receiver::on_header>;
-  index_ = channel.add_handler(receiver_, name, messaging::source_of<ValueMessage>(place));
+  receiver_->invoke = &team::invoke_each<&Receiver::on_header>;
+  index_ = channel.add_handler(receiver_, name, team::source_of<ValueMessage>(place));
 }
 
 ValueMessage::~ValueMessage() { channel_.remove_handler(index_); }
 
 std::uint32_t ValueMessage::handler() const {
-  return messaging::kInstanceBit | messaging::kOwnOrderBit | channel_.flag_bits() | index_;
+  return team::kInstanceBit | team::kOwnOrderBit | channel_.flag_bits() | index_;
 }
 
 void ValueMessage::send(Rank target, std::span<const std::byte> bytes, const TransferId& id,
                         bool report, Function<void()> release) const {
-  messaging::send_large(channel_, {handler() | messaging::kLargeBit, receiver_->signature, target},
-                        {bytes, bytes.size()}, encoded(id, report),
-                        messaging::make_event(channel_, receiver_->name, std::move(release)));
+  team::send_large(channel_, {handler() | team::kLargeBit, receiver_->signature, target},
+                   {bytes, bytes.size()}, encoded(id, report),
+                   team::make_event(channel_, receiver_->name, std::move(release)));
 }
 
 void ValueMessage::multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                              const TransferId& id, bool report, Function<void()> release) const {
-  messaging::multicast_large(channel_, {handler(), receiver_->signature}, recipients,
-                             {bytes, bytes.size()}, encoded(id, report), std::move(release));
+  team::multicast_large(channel_, {handler(), receiver_->signature}, recipients,
+                        {bytes, bytes.size()}, encoded(id, report), std::move(release));
 }
 
 void ValueMessage::Receiver::on_header(void* self, const Message& message) {
   std::span<const std::byte> rest;
-  const LargeHeader header = messaging::split_large(message, rest);
-  if (message.dropped) return messaging::drop_payload(message, header);
+  const LargeHeader header = team::split_large(message, rest);
+  if (message.dropped) return team::drop_payload(message, header);
   auto* const receiver = static_cast<Receiver*>(self);
   std::optional<std::tuple<TransferId, bool>> arguments;
   std::span<std::byte> place;
@@ -75,7 +75,7 @@ void ValueMessage::Receiver::on_header(void* self, const Message& message) {
     const auto& [id, report] = *arguments;
     place = receiver->functions.buffer(header.size_bytes, id, report);
   } catch (...) {
-    messaging::drop_payload(message, header);  // the sender is not to wait for ever
+    team::drop_payload(message, header);  // the sender is not to wait for ever
     throw;
   }
   receiver->receive(message, header, place, std::get<0>(*arguments));
@@ -86,24 +86,22 @@ void ValueMessage::Receiver::receive(const Message& message, const LargeHeader& 
   // The event's own reference: it may outlive the ValueMessage.
   auto self = std::static_pointer_cast<Receiver>(shared_from_this());
   if (message.multicast == nullptr) {
-    messaging::receive_large(
-        message, header, place,
-        messaging::make_event(*message.channel, name,
-                              [channel = message.channel, self = std::move(self), id] {
-                                messaging::check_live(*channel, *self);
-                                self->functions.arrived(id, nullptr);
-                              }));
+    team::receive_large(message, header, place,
+                        team::make_event(*message.channel, name,
+                                         [channel = message.channel, self = std::move(self), id] {
+                                           team::check_live(*channel, *self);
+                                           self->functions.arrived(id, nullptr);
+                                         }));
     return;
   }
   auto forwarding = std::make_shared<Forwarding>();
-  messaging::join_multicast(
-      message, header, place,
-      {.arrived =
-           [channel = message.channel, self = std::move(self), id, forwarding] {
-             messaging::check_live(*channel, *self);
-             self->functions.arrived(id, forwarding);
-           },
-       .done = [forwarding = std::move(forwarding)] {}});
+  team::join_multicast(message, header, place,
+                       {.arrived =
+                            [channel = message.channel, self = std::move(self), id, forwarding] {
+                              team::check_live(*channel, *self);
+                              self->functions.arrived(id, forwarding);
+                            },
+                        .done = [forwarding = std::move(forwarding)] {}});
 }
 
 namespace {
@@ -181,7 +179,7 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
           [this](const TransferId& id, bool report, std::span<const std::byte> bytes) {
             on_value(id, report, bytes);
           },
-          messaging::model_options(fmt::format("flow '{}'", core.name())), core.place()),
+          team::model_options(fmt::format("flow '{}'", core.name())), core.place()),
       large_(core.team(), fmt::format("flow '{}', large", core.name()),
              {.buffer = [this](std::size_t size_bytes, const TransferId& id,
                                bool report) { return buffer_for(size_bytes, id, report); },
@@ -192,11 +190,10 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
              core.place()),
       announcement_(
           core.team(), [this](const TransferId& id) { on_announcement(id); },
-          messaging::model_options(fmt::format("flow '{}', announcement", core.name())),
-          core.place()),
+          team::model_options(fmt::format("flow '{}', announcement", core.name())), core.place()),
       question_(
           core.team(), [this](const TransferId& id) { on_question(id); },
-          messaging::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
+          team::model_options(fmt::format("flow '{}', question", core.name())), core.place()),
       taken_(
           core.team(),
           [this](int rank, std::uint64_t taken) {
@@ -206,7 +203,7 @@ Transfers::Transfers(Core& core, const FlowOptions& options)
             }
             core_.reports().count_finished();
           },
-          messaging::model_options(fmt::format("flow '{}', taken", core.name())), core.place()) {}
+          team::model_options(fmt::format("flow '{}', taken", core.name())), core.place()) {}
 
 // Others may still get parts of a value that no task has received.
 Transfers::~Transfers() {

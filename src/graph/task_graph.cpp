@@ -206,7 +206,7 @@ void refuse_again(const std::string& task, int indegree, const std::string& culp
 }
 
 void refuse_ended(const std::string& graph) {
-  term::refuse_after_run(fmt::format("task graph '{}'", graph));
+  team::refuse_after_run(fmt::format("task graph '{}'", graph));
 }
 
 void refuse_change(const std::string& graph) {

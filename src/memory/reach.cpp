@@ -51,7 +51,7 @@ void Remote::tell_when_exposed(int origin) {
     if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
   }
   if (exposed) return tell(origin, HeapPlace::Path::window);
-  auto done = messaging::make_event(scope_, owner_text("exposed global"), [this] { on_exposed(); });
+  auto done = team::make_event(scope_, owner_text("exposed global"), [this] { on_exposed(); });
   windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
 }
 
@@ -262,11 +262,11 @@ void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* 
   const Asker asker = begin(pending, from.rank, to, from.block_bytes);
   const Rank owner = scope_.to_world(Rank(from.rank));
   const auto start = [&](std::uint64_t place, std::span<std::byte> bytes) {
-    auto arrived = messaging::make_event(scope_, owner_text("get by MPI to the"),
-                                         [this, id = asker.id, offset = from.offset, get] {
-                                           if (get->under_way.fetch_sub(1) == 1)
-                                             end_window_get(id, offset, *get);
-                                         });
+    auto arrived = team::make_event(scope_, owner_text("get by MPI to the"),
+                                    [this, id = asker.id, offset = from.offset, get] {
+                                      if (get->under_way.fetch_sub(1) == 1)
+                                        end_window_get(id, offset, *get);
+                                    });
     windows_->get(scope_.messenger().rank(), owner, place, bytes, arrived.release());
   };
   start(address, std::span(to, from.block_bytes));

@@ -172,7 +172,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
 }
 
 AmOptions Remote::named(const char* what) const {
-  return messaging::model_options(fmt::format("memory '{}': {}", name_, what));
+  return team::model_options(fmt::format("memory '{}': {}", name_, what));
 }
 
 Remote::~Remote() {
@@ -450,7 +450,7 @@ std::vector<std::string> Remote::describe_unsatisfied() const {
   return lines;
 }
 
-void Remote::give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) {
+void Remote::give_up(const TeamCore& failed, std::vector<team::GivenUp>& promises) {
   if (&failed != &scope_) return;
   requests_.for_each([&promises](Request& request) {
     if (request.pending == nullptr) return;

@@ -131,7 +131,7 @@ struct Landing {
   }
 };
 
-class Remote final : private term::Unsatisfied {
+class Remote final : private team::Unsatisfied {
  public:
   /// `made_at`: in the program, where it made the memory.
   Remote(Core& core, const GlobalMemoryOptions& options, const std::source_location& made_at);
@@ -266,7 +266,7 @@ class Remote final : private term::Unsatisfied {
   bool run_ended() override;
   void attempts_begin() override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
+  void give_up(const TeamCore& failed, std::vector<team::GivenUp>& promises) override;
 
   Core& core_;
   TeamCore& scope_;

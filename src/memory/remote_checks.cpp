@@ -46,7 +46,7 @@ bool Remote::run_ended() {
 }
 
 void Remote::check_runs() const {
-  if (run_has_ended_) term::refuse_after_run(fmt::format("memory '{}'", name_));
+  if (run_has_ended_) team::refuse_after_run(fmt::format("memory '{}'", name_));
 }
 
 void Remote::check_range(const Range& range, const char* what) const {

@@ -21,7 +21,7 @@ namespace {
 class OutsideInvocation final : public Invocation {
  public:
   OutsideInvocation(std::unique_ptr<Invocation> inner, Arrived&& outside,
-                    const messaging::Messenger& messenger)
+                    const team::Messenger& messenger)
       : Invocation(inner->target(), inner->source(), 1, inner->object()),
         packet_(std::move(outside.packet)),
         inner_(std::move(inner)),
@@ -31,7 +31,7 @@ class OutsideInvocation final : public Invocation {
         messenger_(messenger) {}
   ~OutsideInvocation() override {
     inner_.reset();
-    if (sender_ != 0) term::acknowledge(messenger_.world(), origin_, sender_, 1);
+    if (sender_ != 0) team::acknowledge(messenger_.world(), origin_, sender_, 1);
   }
 
   void run(Objects& objects, void* representative) override {
@@ -63,7 +63,7 @@ class OutsideInvocation final : public Invocation {
   const std::uint64_t sender_;
   const Rank origin_;
   const bool without_team_;
-  const messaging::Messenger& messenger_;
+  const team::Messenger& messenger_;
 };
 
 }  // namespace
@@ -71,7 +71,7 @@ class OutsideInvocation final : public Invocation {
 std::string Invocation::caller() const { return fmt::format("rank {}", source_.value()); }
 
 std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner, Arrived&& outside,
-                                         const messaging::Messenger& messenger) {
+                                         const team::Messenger& messenger) {
   return std::make_unique<OutsideInvocation>(std::move(inner), std::move(outside), messenger);
 }
 

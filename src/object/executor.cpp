@@ -21,7 +21,7 @@ namespace object {
 /// one. For each task, the outermost section has a task of the scheduler, which takes the first one
 /// of the hierarchy: it need not be the same.
 class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
-                            private term::Unsatisfied {
+                            private team::Unsatisfied {
  public:
   ExecutorQueue(Team& section, std::shared_ptr<ExecutorQueue> parent, Policy policy, int priority)
       : section_(section),

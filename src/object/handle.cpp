@@ -29,13 +29,12 @@ Objects& sender_of(const Place& place) {
 void fail_call(const Objects& objects, const Invocation& invocation, int rank, bool in_world,
                std::uint64_t number) {
   const std::string text = shoal::describe(sched::caught_exception());
-  messaging::fail_promise(objects.core(), rank, in_world, number, objects.name_of(invocation),
-                          text);
+  team::fail_promise(objects.core(), rank, in_world, number, objects.name_of(invocation), text);
 }
 
 void refuse_target(const Objects* objects, std::uint32_t number, int size,
-                   const messaging::StaticHandler& handler, Rank to) {
-  const std::string& method = messaging::static_handlers()[handler.index()].name;
+                   const team::StaticHandler& handler, Rank to) {
+  const std::string& method = team::static_handlers()[handler.index()].name;
   const std::string object =
       objects != nullptr ? objects->name_of(number) : fmt::format("object {}", number);
   const std::string call = fmt::format("{} of {}", method, object);
@@ -45,8 +44,8 @@ void refuse_target(const Objects* objects, std::uint32_t number, int size,
                       "the object's team", size);
 }
 
-void check_target(const Objects& objects, std::uint32_t number,
-                  const messaging::StaticHandler& handler, Rank to) {
+void check_target(const Objects& objects, std::uint32_t number, const team::StaticHandler& handler,
+                  Rank to) {
   const TeamCore& team = objects.core();
   if (!team.has(to)) refuse_target(&objects, number, team.size(), handler, to);
 }
@@ -75,11 +74,10 @@ void refuse_number(const Place& place, detail::TextValue number, std::string_vie
       number, type);
 }
 
-void refuse_number(const messaging::StaticHandler& handler, detail::TextValue number,
+void refuse_number(const team::StaticHandler& handler, detail::TextValue number,
                    std::string_view type) {
   detail::refuse_number(
-      fmt::format("invocation of {}, on rank {}",
-                  messaging::static_handlers()[handler.index()].name,
+      fmt::format("invocation of {}, on rank {}", team::static_handlers()[handler.index()].name,
                   sched::current_scheduler("a handle", sched::kUseInTask).rank().value()),
       number, type);
 }
@@ -106,7 +104,7 @@ void tunnel_closed(Team& team, std::uint64_t context) { Objects::of(team).close_
 
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context) {
   if (objects.core().failed()) return;
-  messaging::send(objects.core(), to, am<&tunnel_closed>, context);
+  team::send(objects.core(), to, am<&tunnel_closed>, context);
 }
 
 Registration::Registration(Team& team, void* representative, const ObjectClass& registered)

@@ -36,15 +36,15 @@ struct ForwardArrived {
     using Wires = TypeList<>;
   };
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
-  static void invoke(void* /*self*/, messaging::Batch& batch) {
-    while (const messaging::Message* const message = batch.next()) {
+  static void invoke(void* /*self*/, team::Batch& batch) {
+    while (const team::Message* const message = batch.next()) {
       if (!has_ended(*message->channel)) Objects::of(*message->channel).forward_arrived();
     }
   }
-  static void late(const messaging::Message& /*message*/) {}
+  static void late(const team::Message& /*message*/) {}
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline messaging::StaticHandler handler{name(), type_signature<>(), Delivery::inlined,
-                                                 &invoke, &late};
+  static inline team::StaticHandler handler{name(), type_signature<>(), Delivery::inlined, &invoke,
+                                            &late};
 };
 
 /// Handler on a rank that is no member.
@@ -53,12 +53,12 @@ void is_outsider(World& world, std::uint64_t team) {
 }
 
 /// An invocation whose team has ended on this rank. **Errors**: CheckError, unless it may miss.
-void ignore(const Outside& outside, const messaging::Messenger& messenger) {
+void ignore(const Outside& outside, const team::Messenger& messenger) {
   SHOAL_CHECK(outside.has(Outside::kMayMiss),
               "{}: its team has ended: keep the object until all invocations have run",
               describe(outside));
   if (outside.sender == 0) return;
-  term::acknowledge(messenger.world(), Rank(outside.origin), outside.sender, 1);
+  team::acknowledge(messenger.world(), Rank(outside.origin), outside.sender, 1);
 }
 
 /// On the target.
@@ -70,17 +70,17 @@ void arrive(TeamCore& channel, const Outside& outside, const Bytes& arguments,
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, outside.address.number, outside.epoch}.to_prefix();
-  const messaging::Message message{.channel = &channel,
-                                   .source = Rank(outside.origin),
-                                   .is_object = false,
-                                   .dropped = false,
-                                   .arguments = as_span(arguments),
-                                   .prefix = &prefix};
-  messaging::Batch batch(message);
+  const team::Message message{.channel = &channel,
+                              .source = Rank(outside.origin),
+                              .is_object = false,
+                              .dropped = false,
+                              .arguments = as_span(arguments),
+                              .prefix = &prefix};
+  team::Batch batch(message);
   Arrived arrived{outside, std::move(packet)};
-  messaging::static_handlers()[outside.handler].invoke(&arrived, batch);
+  team::static_handlers()[outside.handler].invoke(&arrived, batch);
   if (outside.has(Outside::kByMember)) {
-    messaging::send_static<ForwardArrived, net::Lane::normal, messaging::kOwnOrderBit>(
+    team::send_static<ForwardArrived, net::Lane::normal, team::kOwnOrderBit>(
         channel, channel.from_world(message.source));
   }
 }
@@ -92,36 +92,36 @@ struct Arrival {
     using Wires = TypeList<Outside, Bytes>;
   };
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
-  static void invoke(void* /*self*/, messaging::Batch& batch) {
-    messaging::Message message = batch.message();
+  static void invoke(void* /*self*/, team::Batch& batch) {
+    team::Message message = batch.message();
     const bool dropped = std::exchange(message.dropped, false);
-    const messaging::MessageRun run = batch.keep();
+    const team::MessageRun run = batch.keep();
     std::exception_ptr first;  // the others are queued nevertheless
     for (std::uint64_t i = 0; i < run.count; ++i) {
       message.arguments = {run.first + i * run.step, run.size_bytes};
       try {
-        messaging::with_arguments(
-            message, Traits::Wires{}, [&](const Outside& outside, const Bytes& arguments) {
-              if (dropped && !outside.has(Outside::kWithoutTeam)) return;
-              arrive(*message.channel, outside, arguments, run.rest(i).packet);
-            });
+        team::with_arguments(message, Traits::Wires{},
+                             [&](const Outside& outside, const Bytes& arguments) {
+                               if (dropped && !outside.has(Outside::kWithoutTeam)) return;
+                               arrive(*message.channel, outside, arguments, run.rest(i).packet);
+                             });
       } catch (...) {
         if (first == nullptr) first = std::current_exception();
       }
     }
     if (first != nullptr) std::rethrow_exception(first);
   }
-  static void late(const messaging::Message& message) {
-    messaging::with_arguments(message, Traits::Wires{},
-                              [&](const Outside& outside, const Bytes& /*arguments*/) {
-                                ignore(outside, message.channel->messenger());
-                              });
+  static void late(const team::Message& message) {
+    team::with_arguments(message, Traits::Wires{},
+                         [&](const Outside& outside, const Bytes& /*arguments*/) {
+                           ignore(outside, message.channel->messenger());
+                         });
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline messaging::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
-                                                 Delivery::inlined, &invoke, &late};
+  static inline team::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
+                                            Delivery::inlined, &invoke, &late};
   static void send(TeamCore& channel, const Outside& outside, Bytes arguments) {
-    messaging::send_static<Arrival, net::Lane::normal, messaging::kOwnOrderBit>(
+    team::send_static<Arrival, net::Lane::normal, team::kOwnOrderBit>(
         channel, Rank(outside.target), outside, std::move(arguments));
   }
 };
@@ -140,7 +140,7 @@ void pass_to(TeamCore& team, Outside outside, Bytes arguments) {
     if (member >= 0) {
       outside.flags |= Outside::kByMember;
     } else {
-      messaging::send(team.messenger().world(), origin, am<&is_outsider>, team.id());
+      team::send(team.messenger().world(), origin, am<&is_outsider>, team.id());
     }
   }
   Arrival::send(team, outside, std::move(arguments));
@@ -148,7 +148,7 @@ void pass_to(TeamCore& team, Outside outside, Bytes arguments) {
 
 /// Handler on rank 0 of the team, once that exists there, or when it has ended.
 void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  const term::TeamInUse team(outside.address.team);
+  const team::TeamInUse team(outside.address.team);
   if (team.core() == nullptr || has_ended(*team.core()))
     return ignore(outside, world.core().messenger());
   pass_to(*team.core(), outside, std::move(arguments));
@@ -157,32 +157,32 @@ void pass_on(World& world, const Outside& outside, Bytes arguments) {
 /// Sends an invocation through rank 0 of the team, where it waits for the team. A message of the
 /// world, which counts it.
 void send_home(TeamCore& world, const Outside& outside, Bytes arguments) {
-  using Static = messaging::StaticFunction<&pass_on, Delivery::inlined>;
+  using Static = team::StaticFunction<&pass_on, Delivery::inlined>;
   using Wires = Static::Traits::Wires;
   const Rank home(outside.address.home);
-  const std::uint32_t number = Static::handler.index() | messaging::kOwnOrderBit | net::kTeamBit;
+  const std::uint32_t number = Static::handler.index() | team::kOwnOrderBit | net::kTeamBit;
   net::Link& link = world.admit(home, number);
   net::MessageHeader header = world.header_of({number, Static::handler.signature(), home}, 0);
-  header.team = outside.address.team | messaging::kAboutBit;
+  header.team = outside.address.team | team::kAboutBit;
   header.size_bytes = encoded_size<Outside, Bytes>(outside, arguments);
   if (header.size_bytes < net::kPieceBytes) {
     world.append_bytes(link, header, encoded(outside, arguments));
   } else if (world.is_local(link)) {
     world.append_object(link, header, header.size_bytes,
-                        messaging::make_object(Wires{}, outside, std::move(arguments)));
+                        team::make_object(Wires{}, outside, std::move(arguments)));
   } else {
     world.append_pieces(link, header, {},
-                        messaging::make_pieces(Wires{}, outside, std::move(arguments)));
+                        team::make_pieces(Wires{}, outside, std::move(arguments)));
   }
 }
 
 }  // namespace
 
-void refuse_late(const messaging::StaticHandler& handler, const messaging::Message& message) {
+void refuse_late(const team::StaticHandler& handler, const team::Message& message) {
   throw CheckError(fmt::format(
       "{}, invoked by rank {} of the world on object {}: its team has ended: keep the object until "
       "all invocations have run",
-      messaging::static_handlers()[handler.index()].name, message.source.value(),
+      team::static_handlers()[handler.index()].name, message.source.value(),
       Target::from(*message.prefix).number));
 }
 
@@ -206,7 +206,7 @@ std::uint64_t fresh_outside_context() {
 namespace {
 
 /// `flags`: of the message; see Outside.
-void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& handler,
+void send_flagged(const Place& place, Rank to, const team::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
                   std::uint32_t flags) {
   const Address& address = place.address;
@@ -253,7 +253,7 @@ void send_flagged(const Place& place, Rank to, const messaging::StaticHandler& h
 
 }  // namespace
 
-void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+void send_outside(const Place& place, Rank to, const team::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context,
                   bool may_miss) {
   if (to < 0 || to >= place.address.size)
@@ -265,7 +265,7 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
 
 std::string describe(const Outside& outside) {
   return fmt::format("{}, invoked by rank {} of the world on object {}",
-                     messaging::static_handlers()[outside.handler].name, outside.origin,
+                     team::static_handlers()[outside.handler].name, outside.origin,
                      outside.address.number);
 }
 
@@ -287,7 +287,7 @@ std::uint64_t Forwards::take(const TeamCore& channel) {
 }
 
 // take() comes after the channel is there: it sees what is counted while there is none.
-Forwards::Path Forwards::begin(const messaging::Messenger& messenger, std::uint64_t team) {
+Forwards::Path Forwards::begin(const team::Messenger& messenger, std::uint64_t team) {
   const sync::Lock lock(mutex_);
   if (messenger.find_channel(team) != nullptr) return Path::direct;
   if (std::ranges::find(outside_, team) != outside_.end()) return Path::plain;

@@ -22,7 +22,7 @@ namespace shoal::object {
 /// Wraps an invocation so that its end is acknowledged to the caller's team.
 [[nodiscard]] std::unique_ptr<Invocation> acknowledged(std::unique_ptr<Invocation> inner,
                                                        Arrived&& outside,
-                                                       const messaging::Messenger& messenger);
+                                                       const team::Messenger& messenger);
 
 /// Text for reports: the method, the rank that invoked it, and the object.
 [[nodiscard]] std::string describe(const Outside& outside);
@@ -47,7 +47,7 @@ class Forwards {
   [[nodiscard]] static std::uint64_t take(const TeamCore& channel);
 
   /// Counts an invocation, unless the team exists; returns its way. **Caller**: any thread.
-  [[nodiscard]] Path begin(const messaging::Messenger& messenger, std::uint64_t team);
+  [[nodiscard]] Path begin(const team::Messenger& messenger, std::uint64_t team);
   /// Records that this rank is no member of the team.
   void set_outsider(std::uint64_t team);
 

@@ -283,7 +283,7 @@ void Share::forward_arrived() {
 }
 
 void Share::advance_epoch(std::uint32_t number) {
-  if (run_has_ended_) term::refuse_after_run(name_of(number));
+  if (run_has_ended_) team::refuse_after_run(name_of(number));
   bool wants = false;
   {
     const sync::Lock lock(mutex_);
@@ -333,7 +333,7 @@ std::string Share::name_of(const Runner& runner) const {
                      invocation->target().number, invocation->caller());
 }
 
-// --- term::Unsatisfied: invocations that wait for an object, or an epoch, of this rank
+// --- team::Unsatisfied: invocations that wait for an object, or an epoch, of this rank
 
 std::uint64_t Share::unsatisfied_count() const {
   const sync::Lock lock(mutex_);

@@ -72,7 +72,7 @@ using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Share>, sche
 ///
 /// Invariant: if an invocation may run, and no runner of the share that can take it has the turn,
 /// one waits for the turn, and is counted in the team's scope.
-class Share final : public std::enable_shared_from_this<Share>, private term::Unsatisfied {
+class Share final : public std::enable_shared_from_this<Share>, private team::Unsatisfied {
  public:
   Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner);
   ~Share() = default;

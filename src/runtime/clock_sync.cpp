@@ -22,7 +22,7 @@ int parent_of(int process) { return (process - 1) / kArity; }
 // They register themselves.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 struct ClockMessages {
-  using Handler = messaging::StaticHandler;
+  using Handler = team::StaticHandler;
   static inline Handler question{"shoal::clock_question", 7, Delivery::inlined,
                                  call_service<&ClockSync::on_question>};
   static inline Handler answer{"shoal::clock_answer", 8, Delivery::inlined,
@@ -66,7 +66,7 @@ void ClockSync::turn() {
   ask(ranks_.front()->messenger(), round);
 }
 
-void ClockSync::ask(messaging::Messenger& messenger, std::uint64_t round) {
+void ClockSync::ask(team::Messenger& messenger, std::uint64_t round) {
   const ClockQuestion question{round, recorder_.now_ticks(), 0};
   const Rank parent(parent_of(layout_.process) * layout_.ranks_per_process);
   messenger.send_control(ClockMessages::question, parent, encoded(question));
@@ -74,13 +74,13 @@ void ClockSync::ask(messaging::Messenger& messenger, std::uint64_t round) {
 
 // --- from the workers' threads
 
-void ClockSync::on_question(const messaging::Message& message, ClockQuestion question) {
+void ClockSync::on_question(const team::Message& message, ClockQuestion question) {
   question.remote_ticks = recorder_.now_ticks();
   message.channel->messenger().send_control(ClockMessages::answer, message.source,
                                             encoded(question));
 }
 
-void ClockSync::on_answer(const messaging::Message& /*message*/, ClockQuestion answer) {
+void ClockSync::on_answer(const team::Message& /*message*/, ClockQuestion answer) {
   const std::uint64_t end_ticks = recorder_.now_ticks();
   {
     const sync::Lock lock(mutex_);

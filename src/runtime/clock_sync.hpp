@@ -42,11 +42,11 @@ class ClockSync {
   void turn();
 
   // Called by handlers of control messages. Never block.
-  void on_question(const messaging::Message& message, ClockQuestion question);
-  void on_answer(const messaging::Message& message, ClockQuestion answer);
+  void on_question(const team::Message& message, ClockQuestion question);
+  void on_answer(const team::Message& message, ClockQuestion answer);
 
  private:
-  void ask(messaging::Messenger& messenger, std::uint64_t round);
+  void ask(team::Messenger& messenger, std::uint64_t round);
 
   env::Env& env_;
   trace::Recorder& recorder_;

@@ -53,7 +53,7 @@ struct Config {
   std::uint64_t flush_ns = 20'000;          // a message waits this long for a busy MPI engine
   bool check_payloads = false;              // of large messages between processes, by a checksum
   std::optional<bool> check_graphs;         // task graphs remember what ran
-  messaging::TreeCosts multicast_costs;     // not known: the rules of TreeShape::automatic
+  team::TreeCosts multicast_costs;          // not known: the rules of TreeShape::automatic
   std::string flow_scheduler = "locality";  // see make_flow_scheduler()
   std::string flow_models;                  // directory of performance models; empty: none
   std::string flow_dag;                     // file of the graphs of flows; empty: none

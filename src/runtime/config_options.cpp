@@ -178,8 +178,8 @@ std::optional<int> parse_auto(const Setting& setting, std::string_view nothing,
   }
 }
 
-messaging::TreeCosts parse_tree_costs(const Setting& setting) {
-  messaging::TreeCosts costs;
+team::TreeCosts parse_tree_costs(const Setting& setting) {
+  team::TreeCosts costs;
   if (setting.value == "off") return costs;
   if (std::ranges::count(setting.value, ',') != 3) {
     refuse(setting, "these are not four times", "off or SEND,HOP,SEGMENT,SEGMENT_HOP");

@@ -114,7 +114,7 @@ BufferPlace place_buffers(const MemoryPlan& plan, const std::vector<int>& numa_n
   const int node = numa_nodes[wanted];
   return {node, fmt::format("receive buffers of {} KiB and more: bound to NUMA node {} (number {} "
                             "from the socket of the workers)",
-                            messaging::kLargeTransferBytes / 1024, node, wanted)};
+                            team::kLargeTransferBytes / 1024, node, wanted)};
 }
 
 std::string describe_memory(const MemoryPlan& plan, int workers, const std::string& buffers) {

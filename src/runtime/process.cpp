@@ -139,8 +139,8 @@ sched::SchedulerOptions Process::scheduler_options(Rank rank) const {
   return options;
 }
 
-messaging::MessengerOptions Process::messenger_options(Rank rank) const {
-  messaging::MessengerOptions options;
+team::MessengerOptions Process::messenger_options(Rank rank) const {
+  team::MessengerOptions options;
   options.rank = rank;
   options.may_linger = !is_oversubscribed();
   options.check_payloads = config_.check_payloads;
@@ -160,7 +160,7 @@ void Process::make_ranks() {
   memory::Defaults memory = memory_defaults(config_);
   if (transport_ != nullptr) memory.windows = transport_->remote_memory();
   memory.world = all_.front().salt;
-  messaging::TreeCosts costs = config_.multicast_costs;
+  team::TreeCosts costs = config_.multicast_costs;
   costs.all_share_cores = is_oversubscribed() && ranks_sharing_ == layout_.world_size;
   for (int i = 0; i < layout_.ranks_per_process; ++i) {
     const Rank rank(layout_.first_local() + i);

@@ -62,7 +62,7 @@ class Process {
   [[nodiscard]] bool is_oversubscribed() const {
     return workers_ * ranks_sharing_ > topology_.allowed_pus();
   }
-  [[nodiscard]] messaging::MessengerOptions messenger_options(Rank rank) const;
+  [[nodiscard]] team::MessengerOptions messenger_options(Rank rank) const;
   void leave_words_to_launcher() const;
   [[noreturn]] void end_at_once(const std::string& text);
   [[noreturn]] void give_up(const std::string& text);

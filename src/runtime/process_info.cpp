@@ -36,7 +36,7 @@ void check_ranks(const std::vector<ProcessInfo>& all, const net::Layout& layout)
 
 std::vector<net::Setting> agreed_settings(const Config& config) {
   return {{"the program", env::program_id()},
-          {"the table of active messages", fmt::format("{:x}", messaging::static_fingerprint())},
+          {"the table of active messages", fmt::format("{:x}", team::static_fingerprint())},
           {"--window-bytes", std::to_string(config.window_bytes)},
           {"--check-payloads", config.check_payloads ? "on" : "off"},
           {"--global-rma", std::to_string(config.global_rma_bytes)},

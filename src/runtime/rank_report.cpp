@@ -46,7 +46,7 @@ class RankWriter {
     write_queues();
     write_parked();
     for (const std::string& line : scope_.waiting) add(line);
-    for (const term::TeamState& team : scope_.teams) write_team(team);
+    for (const team::TeamState& team : scope_.teams) write_team(team);
     if (!scope_.failure.empty()) add("has failed, and drops tasks and messages: " + scope_.failure);
     limit_quiet();
     write_tasks();
@@ -197,7 +197,7 @@ class RankWriter {
     }
   }
 
-  void write_team(const term::TeamState& team) {
+  void write_team(const team::TeamState& team) {
     std::string line = fmt::format("{} (rank {} of {}): ", team.name, team.rank.value(), team.size);
     line += team.waits_in.empty()
                 ? "no member waits in it"
@@ -213,8 +213,8 @@ class RankWriter {
 
   // A Hold that a main function keeps while it waits is one that never ends.
   void write_holds(const std::string& team, const std::string& waits_in,
-                   const std::vector<term::HoldsMade>& holds) {
-    for (const term::HoldsMade& one : holds) {
+                   const std::vector<team::HoldsMade>& holds) {
+    for (const team::HoldsMade& one : holds) {
       add("Hold of {}: {} made by {}; {}", team, one.count, one.maker.text,
           one.maker.is_main && !waits_in.empty()
               ? fmt::format("the main function is in {}, which does not return before these have "
@@ -254,7 +254,7 @@ class RankWriter {
     const int target = link.target.value();
     std::string line =
         fmt::format("to rank {}: {}, the last '{}'", target, count(link.message_count, "message"),
-                    messaging::handler_name(rank_.messenger(), link.last_handler));
+                    team::handler_name(rank_.messenger(), link.last_handler));
     if (link.in_flight_bytes > 0) {
       line += fmt::format("; {} bytes in flight", link.in_flight_bytes);
       line += rank_.messenger().fabric().layout().is_local(link.target) && link.untaken
@@ -272,20 +272,20 @@ class RankWriter {
   }
 
   void write_arrivals() {
-    std::vector<messaging::Arrivals> arrivals = rank_.messenger().arrivals().all();
+    std::vector<team::Arrivals> arrivals = rank_.messenger().arrivals().all();
     std::stable_sort(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
       return a.message_count > b.message_count;
     });
     for (std::size_t i = 0; i < std::min(arrivals.size(), kPeersMax); ++i) {
       add("from rank {}: {} handled, the last '{}'", arrivals[i].source.value(),
           count(arrivals[i].message_count, "message"),
-          messaging::handler_name(rank_.messenger(), arrivals[i].last_handler));
+          team::handler_name(rank_.messenger(), arrivals[i].last_handler));
     }
     if (arrivals.size() > kPeersMax) add("from {} more ranks: fewer", arrivals.size() - kPeersMax);
   }
 
   void write_detection() {
-    const term::DetectionState& state = scope_.detection;
+    const team::DetectionState& state = scope_.detection;
     std::vector<std::string> reasons;
     if (main_is_lost()) reasons.emplace_back("the main function of this rank to call wait()");
     if (part_.created != part_.finished) reasons.emplace_back("its tasks");
@@ -326,7 +326,7 @@ class RankWriter {
   RankRuntime& rank_;
   const std::vector<sched::WorkerState>& workers_;
   const RankHistory& history_;
-  const term::ScopeState scope_;
+  const team::ScopeState scope_;
   const bool moves_ = history_.active;
   std::string main_parked_;  // elsewhere than the scope knows of
   std::uint64_t main_since_ns_ = 0;
@@ -421,7 +421,7 @@ bool RankActivity::look() {
 }
 
 bool RankActivity::look(Watched& watched, RankRuntime& rank, std::uint64_t now_ns) {
-  const messaging::MessageStatistics statistics = messaging::statistics_of(rank.messenger());
+  const team::MessageStatistics statistics = team::statistics_of(rank.messenger());
   const std::vector<std::uint64_t> begun = rank.scheduler().inspector().begun();
   const sched::TaskScope::Totals totals = rank.core().all_totals();
   const std::uint64_t activity = std::accumulate(begun.begin(), begun.end(), std::uint64_t{0}) +

@@ -81,7 +81,7 @@ memory::Defaults memory_defaults(const Config& config) {
 }
 
 RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
-                         messaging::FatalHandler fatal)
+                         team::FatalHandler fatal)
     : scheduler_(env, options.scheduler),
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_),

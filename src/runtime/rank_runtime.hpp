@@ -25,14 +25,14 @@ namespace shoal::runtime {
 
 struct RankOptions {
   sched::SchedulerOptions scheduler;
-  messaging::MessengerOptions messenger;
+  team::MessengerOptions messenger;
   std::span<const std::string> args;
   Launch launch = Launch::embedded;
   bool check_graphs = false;               // see TeamCore::checks_graphs()
   std::shared_ptr<const Machine> machine;  // nullptr: all ranks are on one node
   flow::Defaults flow;
   memory::Defaults memory;
-  messaging::TreeCosts multicast_costs{};
+  team::TreeCosts multicast_costs{};
   bool dry = false;
 };
 /// Settings of flows; with `read_only` the performance models stay as they are. **Errors**:
@@ -44,7 +44,7 @@ struct RankOptions {
 class RankRuntime {
  public:
   RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& options,
-              messaging::FatalHandler fatal);
+              team::FatalHandler fatal);
   ~RankRuntime();
   RankRuntime(const RankRuntime&) = delete;
   RankRuntime& operator=(const RankRuntime&) = delete;
@@ -54,7 +54,7 @@ class RankRuntime {
   void start(const MainFunction& main_function, Function<void()> ended);
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
-  [[nodiscard]] messaging::Messenger& messenger() { return messenger_; }
+  [[nodiscard]] team::Messenger& messenger() { return messenger_; }
   [[nodiscard]] TeamCore& core() { return scope_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
 
@@ -79,13 +79,13 @@ class RankRuntime {
   int call(const MainFunction& main_function);
 
   sched::Scheduler scheduler_;
-  messaging::Messenger messenger_;
+  team::Messenger messenger_;
   TeamCore scope_;
-  coll::Collectives collectives_;
+  team::Collectives collectives_;
   std::unique_ptr<World> world_;
   flow::Defaults flow_;
   memory::Defaults memory_;
-  messaging::TreeCosts multicast_costs_;
+  team::TreeCosts multicast_costs_;
   int exit_code_ = 0;          // written by the main task, read after the workers stopped
   std::exception_ptr error_;   // likewise
   std::exception_ptr thrown_;  // likewise, by the main function itself

@@ -14,9 +14,9 @@ namespace shoal::runtime {
 
 template <auto On>
 struct ServiceCall;
-template <class Service, class... Ts, void (Service::*On)(const messaging::Message&, Ts...)>
+template <class Service, class... Ts, void (Service::*On)(const team::Message&, Ts...)>
 struct ServiceCall<On> {
-  static void handle(void* /*self*/, const messaging::Message& message) {
+  static void handle(void* /*self*/, const team::Message& message) {
     Service* const service = message.channel->messenger().services().find<Service>();
     if (service == nullptr) return;
     if constexpr (sizeof...(Ts) == 0) {
@@ -31,6 +31,6 @@ struct ServiceCall<On> {
 /// Calls a member function of the service of this process, unless that has ended: with the message
 /// and, where the function takes more, its decoded arguments.
 template <auto On>
-inline constexpr messaging::Invoke call_service = &messaging::invoke_each<&ServiceCall<On>::handle>;
+inline constexpr team::Invoke call_service = &team::invoke_each<&ServiceCall<On>::handle>;
 
 }  // namespace shoal::runtime

@@ -173,7 +173,7 @@ void SimulatedWorld::make_ranks() {
 void SimulatedWorld::keep_log(std::size_t count, bool detection) {
   simulator_.log().keep(count, detection, [this](const net::Packet& packet) {
     const auto source = static_cast<std::size_t>(packet.header().source);
-    return messaging::handler_names(ranks_[source]->messenger(), packet);
+    return team::handler_names(ranks_[source]->messenger(), packet);
   });
 }
 

@@ -43,7 +43,7 @@ std::uint64_t least_quiet_ns(const std::vector<RankPart>& parts) {
 // They register themselves.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 struct StallMessages {
-  using Handler = messaging::StaticHandler;
+  using Handler = team::StaticHandler;
   static inline Handler ask{"shoal::stall_ask", 1, Delivery::inlined,
                             call_service<&StallWatch::on_ask>};
   static inline Handler request{"shoal::stall_request", 2, Delivery::inlined,
@@ -81,26 +81,26 @@ StallWatch::~StallWatch() {
 
 // --- from the workers' threads
 
-void StallWatch::on_ask(const messaging::Message& message, StallAsk ask) {
+void StallWatch::on_ask(const team::Message& message, StallAsk ask) {
   sync::locked(
       mutex_, [&]() SHOAL_REQUIRES(mutex_) { asks_.emplace_back(message.source, std::move(ask)); });
   alarm_.ring();
 }
 
-void StallWatch::on_request(const messaging::Message& message, std::uint64_t round) {
+void StallWatch::on_request(const team::Message& message, std::uint64_t round) {
   sync::locked(mutex_,
                [&]() SHOAL_REQUIRES(mutex_) { requests_.emplace_back(message.source, round); });
   alarm_.ring();
 }
 
-void StallWatch::on_answer(const messaging::Message& message, StallAnswer answer) {
+void StallWatch::on_answer(const team::Message& message, StallAnswer answer) {
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     answers_.emplace_back(message.source, std::move(answer));
   });
   alarm_.ring();
 }
 
-void StallWatch::on_end(const messaging::Message& /*message*/) {
+void StallWatch::on_end(const team::Message& /*message*/) {
   told_to_end_.store(true, std::memory_order_seq_cst);
   alarm_.ring();
 }
@@ -399,7 +399,7 @@ void StallWatch::write(bool signalled, const std::string& note, std::vector<Rank
 
 // Sends to a process, or, if only one rank is meant, to the rank `process`.
 template <class T>
-void StallWatch::send(const messaging::StaticHandler& handler, RankRuntime& from, int process,
+void StallWatch::send(const team::StaticHandler& handler, RankRuntime& from, int process,
                       const T& value, bool to_all_ranks) {
   const std::vector<std::byte> bytes = encoded(value);
   if (!to_all_ranks) {

@@ -85,10 +85,10 @@ class StallWatch {
   StallWatch& operator=(const StallWatch&) = delete;
 
   // Called by handlers of control messages. Never block.
-  void on_ask(const messaging::Message& message, StallAsk ask);
-  void on_request(const messaging::Message& message, std::uint64_t round);
-  void on_answer(const messaging::Message& message, StallAnswer answer);
-  void on_end(const messaging::Message& message);
+  void on_ask(const team::Message& message, StallAsk ask);
+  void on_request(const team::Message& message, std::uint64_t round);
+  void on_answer(const team::Message& message, StallAnswer answer);
+  void on_end(const team::Message& message);
 
  private:
   /// A request of this process without an answer.
@@ -125,7 +125,7 @@ class StallWatch {
   void write(bool signalled, const std::string& note, std::vector<RankPart> parts,
              const std::vector<int>& missing);
   template <class T>
-  void send(const messaging::StaticHandler& handler, RankRuntime& from, int process, const T& value,
+  void send(const team::StaticHandler& handler, RankRuntime& from, int process, const T& value,
             bool to_all_ranks);
 
   env::Env& env_;

@@ -23,7 +23,7 @@ namespace {
 // They register themselves.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 struct StatusMessages {
-  using Handler = messaging::StaticHandler;
+  using Handler = team::StaticHandler;
   static inline Handler request{"shoal::status_request", 5, Delivery::inlined,
                                 call_service<&StatusPage::on_request>};
   static inline Handler answer{"shoal::status_answer", 6, Delivery::inlined,
@@ -145,7 +145,7 @@ top::Sample StatusPage::sample(RankRuntime& rank, Last& last, bool with_names) c
     figures.ready += worker.ready;
     figures.parked += worker.parked;
   }
-  const messaging::MessageStatistics messages = messaging::statistics_of(rank.messenger());
+  const team::MessageStatistics messages = team::statistics_of(rank.messenger());
   now.sent = figures.messages_sent = messages.messages_sent;
   now.received = figures.messages_received = messages.messages_received;
   now.bytes = figures.bytes_sent = messages.bytes_sent;
@@ -181,7 +181,7 @@ void StatusPage::ask_others() {
 
 // --- from the workers' threads
 
-void StatusPage::on_request(const messaging::Message& message) {
+void StatusPage::on_request(const team::Message& message) {
   asked_ns_.store(env_.now_ns(), std::memory_order_relaxed);  // a hint
   std::vector<top::Sample> samples;
   {
@@ -194,7 +194,7 @@ void StatusPage::on_request(const messaging::Message& message) {
   }
 }
 
-void StatusPage::on_answer(const messaging::Message& message) {
+void StatusPage::on_answer(const team::Message& message) {
   top::Sample sample;
   if (!top::from_bytes(message.arguments, sample)) return;
   sample.rank.received_ns = env_.now_ns();

@@ -42,8 +42,8 @@ class StatusPage {
   void update();
 
   // Called by handlers of control messages. Never block.
-  void on_request(const messaging::Message& message);
-  void on_answer(const messaging::Message& message);
+  void on_request(const team::Message& message);
+  void on_answer(const team::Message& message);
 
  private:
   /// Counts of a rank at its last sample.

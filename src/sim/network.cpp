@@ -114,7 +114,7 @@ void Network::on_awaited(PayloadKey key) {
 }
 
 // Both sides are notified only after the header was handled: see
-// messaging::PacketReader::unprocessed().
+// team::PacketReader::unprocessed().
 void Network::on_both_known(PayloadKey key) {
   const Payload& payload = payloads_.at(key);
   ++payloads_under_way_;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Messages that have arrived from one rank, for reports.
 struct Arrivals {
@@ -57,4 +57,4 @@ class ArrivalCounts {
   std::atomic<std::uint64_t> total_{0};
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -1,6 +1,6 @@
 #include <shoal/detail/team/handler.hpp>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 void Batch::compact() {
   net::Packet*& packet = *packet_;
@@ -25,4 +25,4 @@ MessageRun Batch::keep() {
   return run;
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -2,7 +2,7 @@
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
 
-namespace shoal::term {
+namespace shoal::team {
 
 // --- tasks and messages
 
@@ -41,7 +41,7 @@ bool is_at_rest_here(const CoreState& scope) {
 }
 
 std::uint64_t all_held(const CoreState& scope) {
-  const messaging::UnexpectedMessages& unexpected = scope.messenger().unexpected();
+  const UnexpectedMessages& unexpected = scope.messenger().unexpected();
   if (scope.is_world() || unexpected.count() == 0) return unexpected.count();
   std::uint64_t held = unexpected.count_of(scope.team.id());
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) held += all_held(*inner);
@@ -266,4 +266,4 @@ void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final) {
   }
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -9,12 +9,9 @@
 #include <tuple>
 #include <utility>
 
-namespace shoal::term {
+namespace shoal::team {
 
 namespace {
-
-using messaging::Message;
-using messaging::StaticHandler;
 
 CoreState& world_of(const Message& message) {
   return CoreState::of(message.channel->messenger().world());
@@ -99,7 +96,7 @@ void on_ask(void*, const Message& message) {
 
 void on_answer(void*, const Message& message) {
   const auto [team] = decode<std::uint64_t>(message.arguments);
-  messaging::Messenger& messenger = world_of(message).messenger();
+  Messenger& messenger = world_of(message).messenger();
   const std::uint64_t count = messenger.unexpected().drop(team, message.source);
   if (count == 0) return;
   send_about(messenger, control_handlers().dropped, message.source, team, count);
@@ -108,7 +105,7 @@ void on_answer(void*, const Message& message) {
 // A team that has left has its counts in the one around it.
 void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
-  const messaging::Messenger& messenger = world_of(message).messenger();
+  const Messenger& messenger = world_of(message).messenger();
   TeamCore* core = messenger.find_channel(team);
   if (core == nullptr) core = messenger.around_ended(team);
   if (core == nullptr) return;
@@ -124,7 +121,7 @@ void on_acknowledged(void*, const Message& message) {
 }
 
 template <void (*One)(void*, const Message&)>
-constexpr messaging::Invoke kEach = &messaging::invoke_each<One>;
+constexpr Invoke kEach = &invoke_each<One>;
 constexpr auto kInlined = Delivery::inlined;
 
 // Registered when the program starts.
@@ -160,4 +157,4 @@ const ControlHandlers& control_handlers() {
   return all;
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -11,11 +11,11 @@
 
 #include "team/messenger.hpp"
 
-namespace shoal::term {
+namespace shoal::team {
 
 /// Handlers of the control messages.
 struct ControlHandlers {
-  using Handler = messaging::StaticHandler;
+  using Handler = StaticHandler;
   // Detection: up, down, up, down the tree.
   const Handler& report;
   const Handler& request;
@@ -45,14 +45,14 @@ void acknowledge(TeamCore& world, Rank sender, std::uint64_t team, std::uint64_t
 
 /// About a team, to a rank of the world.
 template <class... Ts>
-void send_about(messaging::Messenger& messenger, const messaging::StaticHandler& handler, Rank rank,
-                std::uint64_t team, const Ts&... values) {
+void send_about(Messenger& messenger, const StaticHandler& handler, Rank rank, std::uint64_t team,
+                const Ts&... values) {
   messenger.send_control(handler, rank, encoded(team, values...));
 }
 
 /// To a member of the channel's team, where the message waits until the team exists.
 template <class... Ts>
-void send_control(TeamCore& channel, const messaging::StaticHandler& handler, Rank member,
+void send_control(TeamCore& channel, const StaticHandler& handler, Rank member,
                   const Ts&... values) {
   channel.messenger().send_control(handler, channel.to_world(member),
                                    encoded(channel.id(), values...), channel.id());
@@ -60,12 +60,11 @@ void send_control(TeamCore& channel, const messaging::StaticHandler& handler, Ra
 
 /// A message of the world, which is counted. Caller: a handler.
 template <class... Ts>
-void send_counted(TeamCore& world, const messaging::StaticHandler& handler, Rank rank,
-                  const Ts&... values) {
+void send_counted(TeamCore& world, const StaticHandler& handler, Rank rank, const Ts&... values) {
   const std::vector<std::byte> bytes = encoded(values...);
   net::Link& link = world.messenger().link_to(rank, net::Lane::normal);
-  const std::uint32_t number = handler.index() | messaging::kOwnOrderBit;
+  const std::uint32_t number = handler.index() | kOwnOrderBit;
   world.append_bytes(link, {number, handler.signature(), bytes.size()}, bytes);
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -23,25 +23,25 @@ namespace shoal {
 
 namespace {
 
-void tell_of_attempts(const term::CoreState& scope) {
+void tell_of_attempts(const team::CoreState& scope) {
   {
     const sync::Lock lock(scope.mutex);
     scope.sources.tell_of_attempts();
   }
-  for (const auto& inner : term::nested_in(scope)) tell_of_attempts(*inner);
+  for (const auto& inner : team::nested_in(scope)) tell_of_attempts(*inner);
 }
 
 }  // namespace
 
 // --- construction
 
-TeamCore::TeamCore(messaging::Messenger& messenger)
+TeamCore::TeamCore(team::Messenger& messenger)
     : TeamCore(messenger, nullptr, {0, nullptr, "the world", 0}) {
   messenger.add(*this);
   scheduler_.set_scope(*this);
 }
 
-TeamCore::TeamCore(messaging::Messenger& messenger, TeamCore* outer, TeamIdentity identity)
+TeamCore::TeamCore(team::Messenger& messenger, TeamCore* outer, TeamIdentity identity)
     : TaskScope(messenger.rank(), messenger.scheduler().worker_count(), outer, identity.id),
       messenger_(messenger),
       scheduler_(messenger.scheduler()),
@@ -55,7 +55,7 @@ TeamCore::TeamCore(messaging::Messenger& messenger, TeamCore* outer, TeamIdentit
       layout_(messenger.fabric().layout()),
       crosses_(!is_world()),
       polls_next_(messenger.polls_next()),
-      state_(std::make_unique<term::CoreState>(*this,
+      state_(std::make_unique<team::CoreState>(*this,
                                                outer != nullptr ? outer->state_.get() : nullptr,
                                                std::move(identity.name), identity.number)) {
   handlers_.set_numbered(state_->checks_graphs);
@@ -103,7 +103,7 @@ namespace {
 /// A sender that waits for room.
 class WaitingSender {
  public:
-  explicit WaitingSender(messaging::UnexpectedMessages& unexpected) : unexpected_(unexpected) {
+  explicit WaitingSender(team::UnexpectedMessages& unexpected) : unexpected_(unexpected) {
     tell(true);
   }
   ~WaitingSender() { tell(false); }
@@ -117,7 +117,7 @@ class WaitingSender {
       task->tell_waits_for_room(begins);
   }
 
-  messaging::UnexpectedMessages& unexpected_;
+  team::UnexpectedMessages& unexpected_;
   const sched::ParkedSenderMark mark_;
 };
 
@@ -127,7 +127,7 @@ class WaitingSender {
 // it is handled. If the other team is an outer one, the message counts there as well.
 std::uint64_t TeamCore::outside_sender(std::uint32_t handler) const {
   sched::TaskScope* const sender = sched::current_scope();
-  if (sender == nullptr || is_within(*sender) || (handler & messaging::kLargeBit) != 0) return 0;
+  if (sender == nullptr || is_within(*sender) || (handler & team::kLargeBit) != 0) return 0;
   return of(*sender).begin_message_outside();
 }
 
@@ -140,9 +140,9 @@ std::uint64_t TeamCore::begin_message_outside() {
 }
 
 std::string TeamCore::name_of(std::uint32_t handler) const {
-  const std::uint32_t index = handler & messaging::kIndexMask;
-  return (handler & messaging::kInstanceBit) != 0 ? handlers_.name_of(index)
-                                                  : messaging::static_handlers()[index].name;
+  const std::uint32_t index = handler & team::kIndexMask;
+  return (handler & team::kInstanceBit) != 0 ? handlers_.name_of(index)
+                                             : team::static_handlers()[index].name;
 }
 
 [[gnu::noinline]] void TeamCore::refuse_target(const char* what, std::uint32_t handler,
@@ -166,9 +166,9 @@ net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler
     refuse_target("message", handler, target);
   if (!handlers_.all_open() && sched::in_main_function()) open_handlers();
   if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]] {
-    if ((handler & messaging::kLargeBit) != 0)
+    if ((handler & team::kLargeBit) != 0)
       attempt->refuse(fmt::format("a payload for '{}'", name_of(handler)));
-    return messaging::WithheldMessages::link(*attempt, *this, target, lane);
+    return team::WithheldMessages::link(*attempt, *this, target, lane);
   }
   const Rank world_rank = to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);
@@ -214,9 +214,9 @@ void TeamCore::append_bytes(net::Link& link, const net::MessageHeader& header,
 }
 
 void TeamCore::append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                             std::unique_ptr<messaging::ObjectMessage> object,
+                             std::unique_ptr<team::ObjectMessage> object,
                              const net::RunPrefix* prefix) {
-  header.handler |= messaging::kObjectBit;
+  header.handler |= team::kObjectBit;
   header.size_bytes = sizeof(std::uintptr_t);
   const auto write = [&object](std::span<std::byte> place) {
     const auto raw = reinterpret_cast<std::uintptr_t>(object.release());
@@ -245,12 +245,11 @@ void TeamCore::flush() { messenger_.flush(); }
 
 // --- instance handlers
 
-std::uint32_t TeamCore::add_handler(std::shared_ptr<messaging::Handler> handler,
-                                    const std::string& name,
-                                    const messaging::HandlerSource& source) {
+std::uint32_t TeamCore::add_handler(std::shared_ptr<team::Handler> handler, const std::string& name,
+                                    const team::HandlerSource& source) {
   if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
     attempt->refuse(name.empty() ? "making an active message" : fmt::format("making '{}'", name));
-  const messaging::HandlerTable::Added added =
+  const team::HandlerTable::Added added =
       handlers_.add(std::move(handler), name, source, sched::in_main_function());
   if (!added.opened) return added.index;
   sync::publish(&messenger_);
@@ -266,7 +265,7 @@ void TeamCore::open_handlers() {
 
 void TeamCore::open_all_handlers() {
   if (!handlers_.all_open()) open_handlers();
-  for (const auto& inner : term::nested_in(*state_)) inner->team.open_all_handlers();
+  for (const auto& inner : team::nested_in(*state_)) inner->team.open_all_handlers();
 }
 
 void TeamCore::remove_handler(std::uint32_t index) {
@@ -280,10 +279,10 @@ void TeamCore::close_handlers(std::span<const std::uint32_t> indices) {
 
 // --- nested teams
 
-TeamCore& TeamCore::nest(TeamIdentity identity, term::FailureTo failure) {
+TeamCore& TeamCore::nest(TeamIdentity identity, team::FailureTo failure) {
   const std::shared_ptr<TeamCore> core(new TeamCore(messenger_, this, std::move(identity)));
   core->state_->failure_to = failure;
-  term::TeamDirectory& teams = state_->teams;
+  team::TeamDirectory& teams = state_->teams;
   teams.had_nested.store(true, std::memory_order_release);
   const sync::Lock lock(teams.mutex);
   state_->nested.emplace_back(core, core->state_.get());
@@ -366,7 +365,7 @@ void TeamCore::wait() {
   throw_outcome(*state_, wait_in_operation(*state_, {}, false, [] {}));
 }
 
-void TeamCore::park_member(const term::WaitedOperation& what, FunctionRef<bool()> is_over) {
+void TeamCore::park_member(const team::WaitedOperation& what, FunctionRef<bool()> is_over) {
   check_member(what.name);
   if (!is_world()) return meet(*state_, what, is_over);
   throw_outcome(*state_, wait_in_operation(*state_, what, false, [&] {
@@ -377,7 +376,7 @@ void TeamCore::park_member(const term::WaitedOperation& what, FunctionRef<bool()
 void TeamCore::unpark_member() {
   {
     const sync::Lock lock(state_->mutex);
-    finish_park(*state_, term::Outcome::done);
+    finish_park(*state_, team::Outcome::done);
   }
   wake_waiter(*state_);
 }
@@ -385,7 +384,7 @@ void TeamCore::unpark_member() {
 // --- sources of what waits
 
 // Either the walk of begin_attempts() comes to it, or this sees the flag.
-void TeamCore::add(term::Unsatisfied& source) {
+void TeamCore::add(team::Unsatisfied& source) {
   {
     const sync::Lock lock(state_->mutex);
     state_->sources.add(source);
@@ -399,7 +398,7 @@ void TeamCore::begin_attempts() {
   tell_of_attempts(*state_);
 }
 
-void TeamCore::remove(term::Unsatisfied& source) noexcept {
+void TeamCore::remove(team::Unsatisfied& source) noexcept {
   source.close_handlers();  // else a message could arrive behind the look
   if (source.is_in_use()) end_use(*state_, source);
   const sync::Lock lock(state_->mutex);
@@ -436,13 +435,13 @@ void TeamCore::cancel(const std::string& reason) {
 
 std::optional<TaskError> TeamCore::failure() const { return failure_of(*state_); }
 
-void TeamCore::give_up_promises() { term::give_up_promises(*state_); }
+void TeamCore::give_up_promises() { team::give_up_promises(*state_); }
 
 // --- counts and reports
 
-sched::TaskScope::Totals TeamCore::all_totals() const { return term::all_totals(*state_); }
+sched::TaskScope::Totals TeamCore::all_totals() const { return team::all_totals(*state_); }
 
-term::ScopeState TeamCore::state() const { return state_of(*state_); }
+team::ScopeState TeamCore::state() const { return state_of(*state_); }
 
 // --- the world's
 
@@ -459,7 +458,7 @@ bool TeamCore::had_nested() const {
   return state_->teams.had_nested.load(std::memory_order_acquire);
 }
 
-void TeamCore::wait_for_end() { term::wait_for_end(*state_); }
+void TeamCore::wait_for_end() { team::wait_for_end(*state_); }
 
 void TeamCore::end_before_unwinding(FunctionRef<std::string()> text) {
   end_all(*state_, text, "its unwinding, after the end of all tasks that may use its stack");
@@ -491,7 +490,7 @@ bool TeamCore::end_run() {
   return is_used || !nested_in(*state_).empty();
 }
 
-namespace term {
+namespace team {
 
 // A Hold counts as a task, except while its thread is in wait_for().
 Hold::Hold(TeamCore& team) : team_(&team) { team.thread_goes_on(team.scheduler()); }
@@ -668,5 +667,5 @@ std::string WaitedOperation::text() const {
                      root < 0 ? "" : fmt::format(" with root {}", root), number);
 }
 
-}  // namespace term
+}  // namespace team
 }  // namespace shoal

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::term {
+namespace shoal::team {
 
 using Totals = sched::TaskScope::Totals;
 
@@ -200,7 +200,7 @@ struct CoreState {
 
   [[nodiscard]] bool is_world() const { return outer == nullptr; }
   [[nodiscard]] bool has_failed() const { return team.failed(); }
-  [[nodiscard]] messaging::Messenger& messenger() const { return team.messenger(); }
+  [[nodiscard]] Messenger& messenger() const { return team.messenger(); }
   [[nodiscard]] sched::Scheduler& scheduler() const { return team.scheduler(); }
   [[nodiscard]] std::string describe() const;
 
@@ -407,4 +407,4 @@ void on_verdict(CoreState& world, const std::string& text, bool tasks_parked)
 [[nodiscard]] std::vector<std::string> describe_stuck(const CoreState& scope)
     SHOAL_REQUIRES(scope.mutex);
 
-}  // namespace shoal::term
+}  // namespace shoal::team

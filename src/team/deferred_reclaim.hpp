@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// One thread at a time handles packets, with handlers that it need not own: a handler that is
 /// removed meanwhile lives until the packet at hand has been handled. Any thread removes.
@@ -111,4 +111,4 @@ class DeferredReclaim {
   std::vector<std::shared_ptr<Handler>> removed_ SHOAL_GUARDED_BY(mutex_);
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace shoal::term {
+namespace shoal::team {
 
 Counts& Counts::operator+=(const Counts& other) {
   queued += other.queued;
@@ -134,4 +134,4 @@ void Detector::begin_epoch() {
   must_report_ = true;
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace shoal::term {
+namespace shoal::team {
 
 /// Counts of one rank at a moment when it was idle, or sums of such counts.
 struct Counts {
@@ -139,4 +139,4 @@ class Detector {
   std::uint64_t wave_version_ = 0;  // the version that the wave asks about; for state()
 };
 
-}  // namespace shoal::term
+}  // namespace shoal::team

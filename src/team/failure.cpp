@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace shoal::term {
+namespace shoal::team {
 
 void insist(CoreState& scope, FunctionRef<void()> step) {
   try {
@@ -91,7 +91,7 @@ void spread(CoreState& scope) {
   if (scope.failure_to == FailureTo::outer_team) pass_failure_outwards(scope);
   const sync::Lock lock(scope.mutex);
   const auto tell = [&channel = scope.team, &error = *scope.failure.error()](
-                        const messaging::StaticHandler& handler, Rank rank) {
+                        const StaticHandler& handler, Rank rank) {
     send_control(channel, handler, rank, error.rank().value(), error.task_name(), error.text());
   };
   if (scope.tree.is_root()) scope.failure.set_from_root();
@@ -238,4 +238,4 @@ std::exception_ptr tell_of_failure(CoreState& scope) {
   return take_failure(scope);
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

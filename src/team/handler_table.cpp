@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::string HandlerTable::describe(std::uint32_t index) const {
   return fmt::format("{}, made at {},", text, naming::to_text(found->second->place));
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <optional>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -294,4 +294,4 @@ void submit_delivered(TeamCore& channel, std::string name, int priority,
   channel.scheduler().submit(std::move(task));
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 static_assert(sizeof(LargeHeader) % 8 == 0);
 /// Bytes before the arguments.
@@ -22,4 +22,4 @@ struct LargeParts {
 void send_large_below(TeamCore& channel, const Route& route, const Payload& payload,
                       const LargeParts& parts, std::unique_ptr<CountedEvent> release);
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

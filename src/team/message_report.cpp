@@ -5,7 +5,7 @@
 #include "team/arrivals.hpp"
 #include "team/messenger.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 std::string handler_name(const Messenger& messenger, std::uint32_t handler) {
   const std::uint32_t index = handler & kIndexMask;
@@ -39,4 +39,4 @@ MessageStatistics statistics_of(const Messenger& messenger) {
   return sum;
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 class Messenger;
 
@@ -27,4 +27,4 @@ struct MessageStatistics {
 /// Statistics of a rank. Any thread.
 [[nodiscard]] MessageStatistics statistics_of(const Messenger& messenger);
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -11,7 +11,7 @@
 #include "team/receiver.hpp"
 #include "team/unexpected_messages.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
                      const MessengerOptions& options, FatalHandler fatal)
@@ -131,4 +131,4 @@ TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
   return entry != nullptr ? entry->channel : world_;
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

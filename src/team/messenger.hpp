@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 struct MessengerOptions {
   Rank rank;
@@ -204,4 +204,4 @@ class Messenger final {
   std::atomic<std::uint64_t> payload_bytes_{0};  // that travelled beside messages
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

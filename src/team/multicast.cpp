@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -228,7 +228,7 @@ MulticastPlan::MulticastPlan(TeamCore& channel, const MulticastRoute& route,
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
       ranks_(check_recipients(channel, route, recipients)),
       asked_(asked_large(channel, recipients.tree(), ranks_, payload_bytes)),
-      carries_(messaging::carries(recipients.is_urgent(), asked_, payload_bytes)),
+      carries_(team::carries(recipients.is_urgent(), asked_, payload_bytes)),
       tree_(resolve_large(channel, asked_, ranks_, payload_bytes)) {}
 
 std::vector<Rank> MulticastPlan::children() const {
@@ -321,4 +321,4 @@ void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, 
   }
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -23,7 +23,7 @@ std::vector<Rank> Recipients::in_order() const {
   return ranks;
 }
 
-namespace messaging {
+namespace team {
 
 namespace {
 
@@ -125,11 +125,11 @@ MulticastTree below(const MulticastTree& tree) {
   return {tree.shape == TreeShape::delegate ? TreeShape::flat : tree.shape, tree.arity};
 }
 
-}  // namespace messaging
+}  // namespace team
 
 }  // namespace shoal
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -161,4 +161,4 @@ MulticastTree fastest_large_tree(const TreeCosts& costs, std::size_t count, std:
   return {TreeShape::k_ary, 2};
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

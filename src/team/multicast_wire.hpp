@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Header of a message with kMulticastBit. After it follow the runs of the ranks to which the
 /// recipient forwards the message, and then the arguments.
@@ -91,4 +91,4 @@ struct OpenedMulticast {
 /// Forwards the messages of a run, once.
 void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, std::byte* first);
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

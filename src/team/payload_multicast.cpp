@@ -11,7 +11,7 @@
 #include "team/multicast_wire.hpp"
 #include "team/payload_multicast.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 // Except for its key, only the handlers of the rank use it, one at a time.
 struct PayloadCasts::Cast {
@@ -290,4 +290,4 @@ void receive_in_steps(const Message& message, const LargeHeader& header, std::sp
   });
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

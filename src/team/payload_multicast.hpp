@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Key of a multicast of a payload among those of a team.
 struct CastKey {
@@ -80,4 +80,4 @@ class PayloadCasts {
   std::map<CastKey, SharedCast> casts_ SHOAL_GUARDED_BY(mutex_);
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -10,7 +10,7 @@
 
 #include "team/rank_map_table.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -95,12 +95,12 @@ std::size_t RankMapTable::size() const {
   return maps_.size();
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team
 
 namespace shoal {
 
 RankSet::RankSet(const std::vector<Rank>& ranks)
-    : count_(static_cast<int>(ranks.size())), runs_(messaging::compress(ranks)) {}
+    : count_(static_cast<int>(ranks.size())), runs_(team::compress(ranks)) {}
 
 RankSet::RankSet(Rank first, int count, int stride) : count_(count) {
   if (count < 1) return;
@@ -115,8 +115,8 @@ Rank RankSet::operator[](int index) const {
   return Rank(run->first + run->stride * index);
 }
 
-messaging::SharedRankMap RankSet::map(const messaging::SharedRankMap& outer, int outer_size,
-                                      messaging::RankMapTable& table) const {
+team::SharedRankMap RankSet::map(const team::SharedRankMap& outer, int outer_size,
+                                 team::RankMapTable& table) const {
   SHOAL_CHECK(count_ > 0, "a team of no ranks");
   if (runs_.size() > 1) return table.list(outer, outer_size, list());
   const int first = runs_.front().first;
@@ -135,7 +135,7 @@ messaging::SharedRankMap RankSet::map(const messaging::SharedRankMap& outer, int
     const int member = distance / stride;
     return member >= 0 && member < count ? member : -1;
   };
-  return std::make_shared<messaging::FunctionRankMap<decltype(to_outer), decltype(from_outer)>>(
+  return std::make_shared<team::FunctionRankMap<decltype(to_outer), decltype(from_outer)>>(
       outer, count, to_outer, from_outer);
 }
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Table of the rank maps of a rank, a service of the Messenger. It does not extend the lifetime of
 /// maps. **Caller**: any thread. **Source**: STAPL-RTS thesis, 7.5.3.
@@ -32,4 +32,4 @@ class RankMapTable {
   std::size_t sweep_at_ SHOAL_GUARDED_BY(mutex_) = kSweepMin;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

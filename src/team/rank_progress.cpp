@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
@@ -83,12 +83,12 @@ bool RankProgress::rests() {
     lower_asks_teams();
     if (has_teams_.load(std::memory_order_relaxed)) ask_teams();
   }
-  term::CoreState& world = term::CoreState::of(channels_.world());
-  if (term::take_errors(world)) scheduler_.look_again();
-  if (!idle && has_teams_.load(std::memory_order_relaxed)) term::poll_nested(world);
+  CoreState& world = CoreState::of(channels_.world());
+  if (take_errors(world)) scheduler_.look_again();
+  if (!idle && has_teams_.load(std::memory_order_relaxed)) poll_nested(world);
 }
 
-bool RankProgress::on_idle() { return term::poll_idle(term::CoreState::of(channels_.world())); }
+bool RankProgress::on_idle() { return poll_idle(CoreState::of(channels_.world())); }
 
 bool RankProgress::handle_arrivals(net::DirectArrivals& direct) {
   const std::uint64_t processed_before = receiver_.processed();
@@ -199,4 +199,4 @@ bool RankProgress::is_streaming() const {
   return options_.polls_transport && fabric_.transport()->is_streaming();
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

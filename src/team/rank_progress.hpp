@@ -10,7 +10,7 @@
 #include "team/messenger.hpp"
 #include "team/receiver.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 class RankProgress final : public sched::Progress, public net::PortWaker {
  public:
@@ -83,4 +83,4 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   std::uint64_t sent_before_ = 0;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

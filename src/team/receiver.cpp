@@ -17,7 +17,7 @@
 #include "team/control_message.hpp"
 #include "team/multicast_wire.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -251,7 +251,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 [[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
   const Rank source(reception.packet->header().source);
   for (const auto& [team, count] : reception.outside) {
-    term::acknowledge(channels_.world(), source, team, count);
+    team::acknowledge(channels_.world(), source, team, count);
   }
 }
 
@@ -456,4 +456,4 @@ void HandlerCache::forget_removed() {
   strand_.set_name(fmt::format("handlers of rank {}", rank_.value()));
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -23,7 +23,7 @@
 #include "team/deferred_reclaim.hpp"
 #include "team/unexpected_messages.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 struct Reception;
 
@@ -226,4 +226,4 @@ class Receiver final {
   HandlerStrand strand_;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -23,7 +23,7 @@ RemoteError::RemoteError(Rank rank, Rank caller, std::string function, std::stri
 
 Rank MessageContext::source() const { return channel_->from_world(world_source_); }
 
-namespace messaging {
+namespace team {
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
                                       TeamCore& channel) {
@@ -100,5 +100,5 @@ void fail_promise(TeamCore& channel, int rank, bool in_world, std::uint64_t numb
        text);
 }
 
-}  // namespace messaging
+}  // namespace team
 }  // namespace shoal

@@ -11,7 +11,7 @@
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
 
-namespace shoal::term {
+namespace shoal::team {
 
 namespace {
 
@@ -228,4 +228,4 @@ void on_verdict(CoreState& world, const std::string& text, bool tasks_parked) {
   }));
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 Services::~Services() {
   clear();
@@ -52,4 +52,4 @@ void Services::refuse(const std::string& type) {
                    " on this rank: provide it before messages for it are handled");
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

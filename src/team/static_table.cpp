@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -20,17 +20,17 @@ struct OwnHandler {
 constexpr std::array kOwnHandlers{
     OwnHandler{"shoal::Team::accept_invitation", "launch_team()"},
     OwnHandler{"shoal::Team::", "a message to a team by its handle"},
-    OwnHandler{"shoal::messaging::Replies::", "the answer to a call"},
-    OwnHandler{"shoal::coll::", "a collective operation"},
+    OwnHandler{"shoal::team::Replies::", "the answer to a call"},
+    OwnHandler{"shoal::team::Pieces::", "a collective operation"},
     OwnHandler{"shoal::collective_payload", "a collective operation"},
     OwnHandler{"shoal::multicast_segment", "a large multicast"},
-    OwnHandler{"shoal::messaging::PayloadCasts::", "a large multicast"},
+    OwnHandler{"shoal::team::PayloadCasts::", "a large multicast"},
     OwnHandler{"shoal::object::", "an operation of distributed objects"},
 };
 
 std::string shown_to_users(const std::string& name) {
   // A NamedFunction or NamedClosure, see CallHandler.
-  constexpr std::string_view kNamed = "shoal::messaging::Named";
+  constexpr std::string_view kNamed = "shoal::team::Named";
   if (name.starts_with(kNamed)) {
     return "call of " + naming::first_argument(std::string_view(name).substr(name.find('<') + 1));
   }
@@ -118,4 +118,4 @@ const std::vector<Handler>& static_handlers() { return StaticTable::instance().h
 
 std::uint64_t static_fingerprint() { return StaticTable::instance().fingerprint(); }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

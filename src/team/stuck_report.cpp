@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-namespace shoal::term {
+namespace shoal::team {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::string StuckReport::text(bool checks_graphs) const {
   return text;
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::term {
+namespace shoal::team {
 
 using StuckLine = std::pair<int, std::string>;  // rank, and what waits there
 
@@ -59,4 +59,4 @@ class StuckReport {
   StuckPart sum_;
 };
 
-}  // namespace shoal::term
+}  // namespace shoal::team

@@ -30,7 +30,7 @@ namespace shoal {
 namespace {
 
 // Hash of the members in their order; of many, of those at places that lie evenly.
-std::uint64_t hash_of(const messaging::RankMap& members) {
+std::uint64_t hash_of(const team::RankMap& members) {
   constexpr int kLooks = 64;
   const int size = members.size();
   const int looks = std::min(size, kLooks);
@@ -47,12 +47,12 @@ std::uint64_t hash_of(const messaging::RankMap& members) {
 // number and first member. It is never the id of the world, and does not have kAboutBit. It
 // includes the name and the members, so that messages for a team do not reach another one that a
 // member has made in its place.
-std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, const messaging::RankMap& members,
+std::uint64_t team_id(std::uint64_t parent, std::uint64_t number, const team::RankMap& members,
                       std::string_view name) {
   const auto mixed =
       KeyHash<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string_view>>{}(
           std::tuple(parent, number, hash_of(members), name));
-  return (mixed | (std::uint64_t{1} << 63U)) & ~messaging::kAboutBit;
+  return (mixed | (std::uint64_t{1} << 63U)) & ~team::kAboutBit;
 }
 
 // Id of a team that one rank of the world has made alone.
@@ -61,15 +61,15 @@ std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
 }
 
 /// Map of a team on `ranks` of `parent`.
-messaging::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
+team::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
   const TeamCore& scope = parent.core();
-  auto& table = scope.messenger().services().obtain<messaging::RankMapTable>(
-      [] { return std::make_unique<messaging::RankMapTable>(); });
+  auto& table = scope.messenger().services().obtain<team::RankMapTable>(
+      [] { return std::make_unique<team::RankMapTable>(); });
   return ranks.map(scope.map(), parent.size(), table);
 }
 
-messaging::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
-                                     const std::string& name) {
+team::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,
+                                const std::string& name) {
   SHOAL_CHECK(!ranks.empty(), "team '{}' has no ranks", name);
   try {
     return map_of(parent, ranks);
@@ -85,11 +85,11 @@ TeamCore& core_of(const Team& team) { return team.core(); }
 
 World& world_of(const Team& team) { return team.core().messenger().services().get<World>(); }
 
-World& messaging::ContextOf<World>::get(const MessageContext& context) {
+World& team::ContextOf<World>::get(const MessageContext& context) {
   return context.core().messenger().services().get<World>();
 }
 
-Team& messaging::ContextOf<Team>::get(const MessageContext& context) {
+Team& team::ContextOf<Team>::get(const MessageContext& context) {
   return context.core().services().get<Team>();
 }
 
@@ -100,7 +100,7 @@ Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {
 Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name)
     : Team(parent, map_of_list(parent, ranks, name), name) {}
 
-Team::Team(Team& parent, const messaging::SharedRankMap& members, const std::string& name)
+Team::Team(Team& parent, const team::SharedRankMap& members, const std::string& name)
     : size_(members->size()) {
   sched::refuse_in_attempt("making a team");
   SHOAL_CHECK(sched::in_suspendable_task() && !sched::in_handler(),
@@ -130,17 +130,17 @@ struct Team::Launched {
 Team::Team(const Invitation& invitation, Team& parent)
     : size_(invitation.ranks.size()), launched_(new Launched{parent.core(), invitation}) {
   enter(parent, invitation.id, 0, map_of(parent, invitation.ranks), invitation.name,
-        invitation.is_awaited() ? term::FailureTo::waiters : term::FailureTo::outer_team);
+        invitation.is_awaited() ? team::FailureTo::waiters : team::FailureTo::outer_team);
   launched_->outer.add(*this);
 }
 
 void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
-                 const messaging::SharedRankMap& members, const std::string& name,
-                 term::FailureTo failure) {
+                 const team::SharedRankMap& members, const std::string& name,
+                 team::FailureTo failure) {
   TeamCore& core = parent.core().nest({id, members, name, number}, failure);
   core.services().provide(*this);
   parts_ = {&core, nullptr};
-  own_collectives_ = std::make_unique<coll::Collectives>(core);
+  own_collectives_ = std::make_unique<team::Collectives>(core);
   set_collectives(own_collectives_.get());
   core.open();
 }
@@ -165,7 +165,7 @@ void Team::refuse_use(const char* how) const {
 }
 
 Rank Team::rank_elsewhere() const {
-  if (run_has_ended_) term::refuse_after_run("a World");
+  if (run_has_ended_) team::refuse_after_run("a World");
   return Rank(-1);
 }
 
@@ -278,13 +278,13 @@ void Team::end_launched() {
   release();
   if (!tells || !is_awaited || outer.failed()) return;
   if (failure != nullptr) {
-    messaging::fail(outer, ended, "launch_team()", shoal::describe(failure));
+    team::fail(outer, ended, "launch_team()", shoal::describe(failure));
   } else {
-    messaging::fulfill(outer, ended);
+    team::fulfill(outer, ended);
   }
 }
 
-messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
+team::SharedRankMap Team::select(Team& parent, int colour, int key) {
   using Choice = std::pair<int, int>;
   const std::vector<Choice> choices = parent.allgather(Choice(colour, key));
   std::vector<std::pair<int, int>> chosen;  // key, rank
@@ -296,7 +296,7 @@ messaging::SharedRankMap Team::select(Team& parent, int colour, int key) {
   std::vector<Rank> ranks;
   ranks.reserve(chosen.size());
   for (const auto& [its_key, rank] : chosen) ranks.emplace_back(rank);
-  if (ranks.empty()) return messaging::list_ranks(parent.core().map(), parent.size(), ranks);
+  if (ranks.empty()) return team::list_ranks(parent.core().map(), parent.size(), ranks);
   return map_of(parent, ranks);
 }
 
@@ -333,7 +333,7 @@ Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {
           sender == nullptr ? 0 : TeamCore::of(*sender).begin_message_outside()};
 }
 
-TeamCore& Team::member_of(const term::TeamInUse& team, const Relay& relay) {
+TeamCore& Team::member_of(const team::TeamInUse& team, const Relay& relay) {
   SHOAL_CHECK(team.core() != nullptr && team.core()->services().find<Team>() != nullptr,
               "rank {} has sent a message to a team of {} ranks, the first of them rank {}, which "
               "has ended, or was never made: keep it until wait() has returned",
@@ -343,7 +343,7 @@ TeamCore& Team::member_of(const term::TeamInUse& team, const Relay& relay) {
 
 Team::Handled::~Handled() {
   if (relay_.sender == 0) return;
-  term::acknowledge(team_.messenger().world(), Rank(relay_.origin), relay_.sender, 1);
+  team::acknowledge(team_.messenger().world(), Rank(relay_.origin), relay_.sender, 1);
 }
 
 TeamHandle Team::handle() const { return {core().id(), core().to_world(Rank(0)).value(), size_}; }
@@ -359,8 +359,8 @@ void Team::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options)
 }
 
 Statistics World::statistics() const {
-  const messaging::Messenger& messenger = core().messenger();
-  const messaging::MessageStatistics messages = messaging::statistics_of(messenger);
+  const team::Messenger& messenger = core().messenger();
+  const team::MessageStatistics messages = team::statistics_of(messenger);
   return {core().scheduler().inspector().tasks_run(), messages.messages_sent,
           messages.messages_received, messages.bytes_sent};
 }

@@ -10,7 +10,7 @@
 
 #include "team/detector.hpp"
 
-namespace shoal::term {
+namespace shoal::team {
 
 /// The maker of a Hold: a task, or the main function.
 struct HoldMaker {
@@ -51,4 +51,4 @@ struct ScopeState {
   std::vector<TeamState> teams;      // nested ones, outer ones first
 };
 
-}  // namespace shoal::term
+}  // namespace shoal::team

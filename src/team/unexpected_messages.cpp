@@ -17,7 +17,7 @@
 #include "team/multicast_wire.hpp"
 #include "team/unexpected_messages.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 // --- packets
 
@@ -211,7 +211,7 @@ void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed
       asks = !has_team && !stream.is_about_team();
     }
   }
-  if (asks) term::ask_about(channels_.world(), stream.team, Rank(stream.source));
+  if (asks) ask_about(channels_.world(), stream.team, Rank(stream.source));
 }
 
 void UnexpectedMessages::leave(Entry& entry) {
@@ -296,7 +296,7 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
       }
     }
     count += run.count;
-    if (run.sender != 0) term::acknowledge(channels_.world(), source, run.sender, run.count);
+    if (run.sender != 0) acknowledge(channels_.world(), source, run.sender, run.count);
   }
   return count;
 }
@@ -340,7 +340,7 @@ void on_question(const MessageContext& context, std::uint64_t team, std::uint32_
 
 /// Its caller holds locks, which no exception may pass: the handler is shoal's own, so it is
 /// registered, and a lack of memory ends the process.
-void ask(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32_t index) noexcept {
+void ask_name(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32_t index) noexcept {
   using Question = StaticFunction<&on_question, Delivery::inlined>;
   messenger.send_control(Question::handler, sender, encoded(team, index));
 }
@@ -372,7 +372,7 @@ bool UnexpectedMessages::ask_names() {
     names_.swap(names);
   }
   for (const Absent& one : unknown) {
-    ask(channels_.world().messenger(), one.sender, one.team, one.index);
+    ask_name(channels_.world().messenger(), one.sender, one.team, one.index);
   }
   return is_complete;
 }
@@ -413,4 +413,4 @@ std::vector<std::string> UnexpectedMessages::describe(std::uint64_t team) const 
   return lines;
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

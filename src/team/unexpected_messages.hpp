@@ -17,7 +17,7 @@
 
 #include "team/messenger.hpp"
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Stream of messages that keep their order: of one team, from one rank, in one lane, and with one
 /// kind of handler.
@@ -192,4 +192,4 @@ class UnexpectedMessages {
   std::atomic<bool> retry_{false};  // handlers were opened since messages were last tried again
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -12,7 +12,7 @@
 #include "team/core_state.hpp"
 #include "team/messenger.hpp"
 
-namespace shoal::term {
+namespace shoal::team {
 
 namespace {
 
@@ -353,4 +353,4 @@ void end_use(CoreState& scope, const Unsatisfied& source) noexcept {
   }
 }
 
-}  // namespace shoal::term
+}  // namespace shoal::team

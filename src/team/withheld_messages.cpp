@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 namespace {
 
@@ -88,7 +88,7 @@ void WithheldLink::drop() {
     delete net::object_at(place() + run_.size_bytes - sizeof(std::uintptr_t));
   }
   Messenger& messenger = team_.messenger();
-  if (run_.sender != 0) term::acknowledge(messenger.world(), messenger.rank(), run_.sender, 1);
+  if (run_.sender != 0) acknowledge(messenger.world(), messenger.rank(), run_.sender, 1);
   team_.counts.messages_processed(team_.scheduler().count_slot());
 }
 
@@ -106,4 +106,4 @@ void WithheldMessages::release() {
   for (const std::unique_ptr<WithheldLink>& one : links_) one->release();
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Takes the place of a link to a rank of a team. Its messages are encoded, and counted as queued.
 class WithheldLink final : public net::Link {
@@ -57,4 +57,4 @@ class WithheldMessages final : public sched::Effect {
   std::vector<std::unique_ptr<WithheldLink>> links_;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

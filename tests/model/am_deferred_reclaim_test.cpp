@@ -1,4 +1,4 @@
-// messaging::DeferredReclaim, with what the handling thread stores in a buffer that its processor
+// team::DeferredReclaim, with what the handling thread stores in a buffer that its processor
 // empties at any time, or when another thread's barrier makes it: no handler is used after its end,
 // and each one that was removed ends.
 

@@ -20,14 +20,14 @@
 namespace term_detector_test {
 
 using shoal::Rank;
-using shoal::term::Confirmation;
-using shoal::term::Counts;
-using shoal::term::Detector;
-using shoal::term::DetectorHost;
-using shoal::term::Report;
-using shoal::term::Request;
-using shoal::term::Snapshot;
-using shoal::term::Tree;
+using shoal::team::Confirmation;
+using shoal::team::Counts;
+using shoal::team::Detector;
+using shoal::team::DetectorHost;
+using shoal::team::Report;
+using shoal::team::Request;
+using shoal::team::Snapshot;
+using shoal::team::Tree;
 
 /// Defect of a host, to show that the simulation notices it.
 enum class Defect {

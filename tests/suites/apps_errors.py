@@ -80,7 +80,7 @@ class Errors(suite.Suite):
     def test_pinning_that_the_system_refuses(self):
         """A machine that is not this one: it warns once. A process reads its machine once."""
         result = self.embedded("tutorial_hello", "--ranks 4 --workers 4 --pin pu",
-                               environment={"HWLOC_COMPONENTS": "synthetic,stop",  # not those of ctest
+                               environment={"HWLOC_COMPONENTS": "synthetic,stop",  # not of ctest
                                             "HWLOC_SYNTHETIC": "core:16 pu:1"})
         self.assertEqual(result.errors.count("\n"), 1, result)
         self.assertIn("refuses to bind 16 of 16 workers", result.errors)

@@ -480,7 +480,7 @@ TEST_P(Large, OnReleaseThatThrows_FailsEveryRankWithItsText) {
 TEST(PayloadSizes, SmallOnesOnAverage_AreNamedOnce) {
   const auto said_of = [](std::size_t size_bytes, int count) {
     shoal::testing::StderrTap tap;
-    messaging::PayloadSizes sizes;
+    team::PayloadSizes sizes;
     for (int i = 0; i < count; ++i) sizes.note("tile", size_bytes);
     return tap.stop();
   };

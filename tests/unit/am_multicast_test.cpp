@@ -31,12 +31,12 @@
 namespace am_multicast_test {
 
 using namespace shoal;
-using messaging::Branch;
 using shoal::testing::error_of;
 using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using shoal::testing::sized;
 using shoal::testing::sized_on_one_thread;
+using team::Branch;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -54,12 +54,12 @@ std::vector<Rank> ranks_to(int count) {
 /// Depth at which each rank is reached; each exactly once.
 void walk(const MulticastTree& tree, std::span<const Rank> ranks, int depth,
           std::map<int, int>& depths) {
-  for (const Branch& branch : messaging::branches_of(tree, ranks)) {
+  for (const Branch& branch : team::branches_of(tree, ranks)) {
     EXPECT_TRUE(depths.emplace(branch.child.value(), depth).second);
     // As the child gets them.
-    const std::vector<Rank> rest = messaging::expand(messaging::compress(branch.rest));
+    const std::vector<Rank> rest = team::expand(team::compress(branch.rest));
     ASSERT_TRUE(std::ranges::equal(rest, branch.rest));
-    walk(messaging::below(tree), rest, depth + 1, depths);
+    walk(team::below(tree), rest, depth + 1, depths);
   }
 }
 
@@ -70,7 +70,7 @@ TEST(Trees, ReachEachRankOnce_TheFirstOnesSoonest) {
     if (count % 3 == 1) std::ranges::shuffle(ranks, random);
     for (const TreeShape shape : kShapes) {
       const MulticastTree tree =
-          messaging::resolve({shape, 1 + count % 5}, static_cast<std::size_t>(count));
+          team::resolve({shape, 1 + count % 5}, static_cast<std::size_t>(count));
       std::map<int, int> depths;
       walk(tree, ranks, 1, depths);
       ASSERT_EQ(depths.size(), ranks.size());
@@ -105,15 +105,15 @@ TEST(Trees, ReachEachRankOnce_TheFirstOnesSoonest) {
 TEST(Trees, ListsOfRanksAreCompressed) {
   std::vector<Rank> column;
   for (int i = 0; i < 100; ++i) column.emplace_back(7 + 32 * i);
-  EXPECT_EQ(messaging::compress(ranks_to(1000)).size(), 1U);
-  EXPECT_EQ(messaging::compress(column).size(), 1U);
+  EXPECT_EQ(team::compress(ranks_to(1000)).size(), 1U);
+  EXPECT_EQ(team::compress(column).size(), 1U);
   std::ranges::reverse(column);
-  EXPECT_EQ(messaging::compress(column).size(), 1U);
+  EXPECT_EQ(team::compress(column).size(), 1U);
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     std::vector<Rank> ranks;
     for (int i = 0; i < round; ++i) ranks.emplace_back(static_cast<int>(random() % 20));
-    ASSERT_EQ(messaging::expand(messaging::compress(ranks)), ranks);
+    ASSERT_EQ(team::expand(team::compress(ranks)), ranks);
   }
 }
 
@@ -404,7 +404,7 @@ TEST(Multicasts, OfLargePayloads_ChooseATreeThatIsNearlyTheFastest) {
 }
 
 /// Messages that rank 0 sends for a multicast to all others of a world with these costs.
-std::uint64_t messages_of_root(int ranks, std::size_t bytes, const messaging::TreeCosts& costs,
+std::uint64_t messages_of_root(int ranks, std::size_t bytes, const team::TreeCosts& costs,
                                const MulticastTree& tree = {}) {
   runtime::Config config = shoal::testing::sim_config(ranks, 1, 1);
   config.multicast_costs = costs;
@@ -435,8 +435,8 @@ std::uint64_t messages_of_root(int ranks, std::size_t bytes, const messaging::Tr
 }
 
 TEST(Multicasts, MeasuredCosts_DecideBetweenTrees) {
-  const messaging::TreeCosts cheap_sends{100, 10'000, 1'000, 200'000};
-  const messaging::TreeCosts cheap_hops{10'000, 10'000, 40'000, 45'000};
+  const team::TreeCosts cheap_sends{100, 10'000, 1'000, 200'000};
+  const team::TreeCosts cheap_hops{10'000, 10'000, 40'000, 45'000};
   constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
   EXPECT_EQ(messages_of_root(16, 0, {}), 4U);  // binomial
   EXPECT_EQ(messages_of_root(16, 0, cheap_sends), 15U);
@@ -449,9 +449,9 @@ TEST(Multicasts, MeasuredCosts_DecideBetweenTrees) {
 }
 
 TEST(Multicasts, FastestTree_IsThatOfTheCosts) {
-  using messaging::fastest_large_tree;
-  using messaging::fastest_tree;
-  const messaging::TreeCosts costs{300, 1'600, 44'000, 51'000};
+  using team::fastest_large_tree;
+  using team::fastest_tree;
+  const team::TreeCosts costs{300, 1'600, 44'000, 51'000};
   EXPECT_EQ(fastest_tree(costs, 1).shape, TreeShape::flat);
   EXPECT_EQ(fastest_tree(costs, 8).shape, TreeShape::flat);
   EXPECT_EQ(fastest_tree(costs, 38).shape, TreeShape::binomial);

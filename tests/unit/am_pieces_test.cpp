@@ -24,8 +24,8 @@ namespace am_pieces_test {
 using shoal::decode_pieces;
 using shoal::Immutable;
 using shoal::TypeList;
-using shoal::messaging::make_pieces;
 using shoal::net::Pieces;
+using shoal::team::make_pieces;
 using shoal::testing::Marked;
 using shoal::testing::Uninitialized;
 using Vector = std::vector<double>;

@@ -103,7 +103,7 @@ TEST(EventParcel, WithALargeValue_IsNotCopied) {
   shoal::event::keep_value<Vector>(*content, std::move(numbers));
   parcel.content = content;
   EXPECT_EQ(large_block(*content->pieces), data);
-  const auto sent = shoal::messaging::make_pieces(shoal::TypeList<Parcel>{}, parcel);
+  const auto sent = shoal::team::make_pieces(shoal::TypeList<Parcel>{}, parcel);
   EXPECT_EQ(large_block(*sent), data);
 
   const auto received = sent->copy();
@@ -126,7 +126,7 @@ TEST(EventParcel, WithManyRawBytes_ArrivesWhole) {
   content->bytes.assign(40'000, std::byte{7});
   content->raw.bytes = content->bytes;
   parcel.content = content;
-  const auto received = shoal::messaging::make_pieces(shoal::TypeList<Parcel>{}, parcel)->copy();
+  const auto received = shoal::team::make_pieces(shoal::TypeList<Parcel>{}, parcel)->copy();
   const auto [arrived] = shoal::decode_pieces<Parcel>(*received, true);
   EXPECT_TRUE(std::ranges::equal(arrived.content->raw.bytes, content->bytes));
   const auto [plain] = shoal::decode<Parcel>(encoded(parcel));

@@ -103,14 +103,14 @@ class Flood {
 
  private:
   [[nodiscard]] bool has_waiting_sender() const {
-    shoal::messaging::Messenger* const sender = sender_;
+    shoal::team::Messenger* const sender = sender_;
     return sender != nullptr &&
            sender->link_to(Rank(1), shoal::net::Lane::normal).state().waiting_senders > 0;
   }
 
   const Invoke invoke_;
   const From from_;
-  std::atomic<shoal::messaging::Messenger*> sender_{nullptr};
+  std::atomic<shoal::team::Messenger*> sender_{nullptr};
   std::atomic<std::int64_t> sent_{0};
 };
 

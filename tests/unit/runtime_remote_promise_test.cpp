@@ -348,8 +348,8 @@ struct Ledger {
 }  // namespace runtime_remote_promise_test
 
 template <>
-struct shoal::messaging::ContextOf<runtime_remote_promise_test::Ledger>
-    : shoal::messaging::ServiceContext<runtime_remote_promise_test::Ledger> {};
+struct shoal::team::ContextOf<runtime_remote_promise_test::Ledger>
+    : shoal::team::ServiceContext<runtime_remote_promise_test::Ledger> {};
 
 namespace runtime_remote_promise_test {
 
@@ -378,7 +378,7 @@ TEST_P(Remote, Handlers_FindTheirSenderAndTheServicesOfTheirRank) {
 }
 
 TEST(Services, AreWithdrawnAndReplacedAndNamedWhenMissing) {
-  shoal::messaging::Services services;
+  shoal::team::Services services;
   EXPECT_EQ(services.find<Ledger>(), nullptr);
   Ledger first(1);
   Ledger second(2);

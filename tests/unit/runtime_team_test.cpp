@@ -91,7 +91,7 @@ TEST(Team, OverManyLists_LeavesFewMaps) {
       EXPECT_EQ(team.world_rank(Rank(5)), ranks[5]);
     }
     auto& services = world.core().messenger().services();
-    EXPECT_LT(services.get<shoal::messaging::RankMapTable>().size(), 100U);
+    EXPECT_LT(services.get<shoal::team::RankMapTable>().size(), 100U);
   });
   EXPECT_EQ(code, 0);
 }

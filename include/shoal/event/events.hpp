@@ -101,16 +101,16 @@ void keep_value(Content& content, Arg&& value) {
   const auto keep = [&](const T& sent) {
     const std::size_t size_bytes = encoded_size<T>(sent);
     if constexpr (!wire::is_view_v<T> ||
-                  std::is_constructible_v<Stored, const messaging::Storage<Stored>&>) {
+                  std::is_constructible_v<Stored, const team::Storage<Stored>&>) {
       if (size_bytes >= net::kPieceBytes) {
-        content.pieces = messaging::make_pieces(TypeList<Stored>{}, std::forward<Arg>(value));
+        content.pieces = team::make_pieces(TypeList<Stored>{}, std::forward<Arg>(value));
         return;
       }
     }
     content.bytes.resize(size_bytes);
     encode<T>(std::span(content.bytes), sent);
   };
-  keep(messaging::as_wire<T>(value));
+  keep(team::as_wire<T>(value));
 }
 
 }  // namespace event

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 namespace {
 
@@ -295,4 +295,4 @@ Operation::Body alltoall(Operation& op, std::vector<Block> mine) {
   op.set_results(std::move(theirs));
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 // --- of values: algorithms.cpp
 
@@ -40,4 +40,4 @@ Operation::Body alltoall_straight(Operation& op, std::span<const std::byte> mine
 Operation::Body reduce_scatter_ring(Operation& op, std::span<const std::byte> values,
                                     std::span<std::byte> mine, CombineInto combine);
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 namespace {
 
@@ -77,32 +77,32 @@ SharedOperation Collectives::begin(const Call& call, Start start) {
 }
 
 SharedOperation Collectives::barrier() {
-  return begin({Kind::barrier}, [](Operation& op) { coll::barrier(op); });
+  return begin({Kind::barrier}, [](Operation& op) { team::barrier(op); });
 }
 
 SharedOperation Collectives::broadcast(const Values& values, Block mine, Rank root) {
   return begin({Kind::broadcast, root, values},
-               [&](Operation& op) { coll::broadcast(op, std::move(mine), std::nullopt); });
+               [&](Operation& op) { team::broadcast(op, std::move(mine), std::nullopt); });
 }
 
 SharedOperation Collectives::broadcast(const Values& values, std::span<std::byte> place,
                                        Rank root) {
   return begin({Kind::broadcast, root, values},
-               [&](Operation& op) { coll::broadcast(op, {}, place); });
+               [&](Operation& op) { team::broadcast(op, {}, place); });
 }
 
 SharedOperation Collectives::reduce(const Values& values, Block mine, Combine combine, Rank root) {
   return begin({Kind::reduce, root, values},
-               [&](Operation& op) { coll::reduce(op, std::move(mine), std::move(combine)); });
+               [&](Operation& op) { team::reduce(op, std::move(mine), std::move(combine)); });
 }
 
 SharedOperation Collectives::reduce(const Values& values, Array mine, CombineInto combine,
                                     Rank root) {
   return begin({Kind::reduce, root, values}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
-      coll::reduce_chain(op, mine, std::move(combine));
+      team::reduce_chain(op, mine, std::move(combine));
     } else {
-      coll::reduce(op, Block(std::span<const std::byte>(mine.bytes)),
+      team::reduce(op, Block(std::span<const std::byte>(mine.bytes)),
                    on_copies(std::move(combine), Kind::reduce));
     }
   });
@@ -110,24 +110,24 @@ SharedOperation Collectives::reduce(const Values& values, Array mine, CombineInt
 
 SharedOperation Collectives::allreduce(const Values& values, Block mine, Combine combine) {
   return begin({Kind::allreduce, {}, values}, [&](Operation& op) {
-    coll::allreduce(op, std::move(mine), std::move(combine), std::nullopt);
+    team::allreduce(op, std::move(mine), std::move(combine), std::nullopt);
   });
 }
 
 SharedOperation Collectives::allreduce(const Values& values, Array mine, CombineInto combine) {
   return begin({Kind::allreduce, {}, values}, [&](Operation& op) {
     if (mine.bytes.size() < kRingBytes || exchange_->size() == 1) {
-      coll::allreduce(op, Block(std::span<const std::byte>(mine.bytes)),
+      team::allreduce(op, Block(std::span<const std::byte>(mine.bytes)),
                       on_copies(std::move(combine), Kind::allreduce), mine.bytes);
     } else {
-      coll::allreduce_ring(op, mine, std::move(combine));
+      team::allreduce_ring(op, mine, std::move(combine));
     }
   });
 }
 
 SharedOperation Collectives::gather(const Values& values, Block mine, Rank root) {
   return begin({Kind::gather, root, values},
-               [&](Operation& op) { coll::gather(op, std::move(mine)); });
+               [&](Operation& op) { team::gather(op, std::move(mine)); });
 }
 
 SharedOperation Collectives::gather(const Values& values, std::span<const std::byte> mine,
@@ -136,16 +136,16 @@ SharedOperation Collectives::gather(const Values& values, std::span<const std::b
   if (rank() == root) check_parts(Kind::gather, all.size(), mine.size(), members);
   return begin({Kind::gather, root, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
-      coll::gather_straight(op, mine, all);
+      team::gather_straight(op, mine, all);
     } else {
-      coll::gather(op, Block(mine));
+      team::gather(op, Block(mine));
     }
   });
 }
 
 SharedOperation Collectives::allgather(const Values& values, Block mine) {
   return begin({Kind::allgather, {}, values},
-               [&](Operation& op) { coll::allgather(op, std::move(mine)); });
+               [&](Operation& op) { team::allgather(op, std::move(mine)); });
 }
 
 SharedOperation Collectives::allgather(const Values& values, std::span<const std::byte> mine,
@@ -153,31 +153,31 @@ SharedOperation Collectives::allgather(const Values& values, std::span<const std
   check_parts(Kind::allgather, all.size(), mine.size(), exchange_->size());
   return begin({Kind::allgather, {}, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
-      coll::allgather_ring(op, mine, all);
+      team::allgather_ring(op, mine, all);
     } else {
-      coll::allgather(op, Block(mine));
+      team::allgather(op, Block(mine));
     }
   });
 }
 
 SharedOperation Collectives::scan(const Values& values, Block mine, Combine combine) {
   return begin({Kind::scan, {}, values},
-               [&](Operation& op) { coll::scan(op, std::move(mine), std::move(combine)); });
+               [&](Operation& op) { team::scan(op, std::move(mine), std::move(combine)); });
 }
 
 SharedOperation Collectives::scan(const Values& values, Array mine, CombineInto combine) {
   return begin({Kind::scan, {}, values}, [&](Operation& op) {
     if (goes_along_chain(mine.bytes.size())) {
-      coll::scan_chain(op, mine, std::move(combine));
+      team::scan_chain(op, mine, std::move(combine));
     } else {
-      coll::scan(op, Block(std::span<const std::byte>(mine.bytes)),
+      team::scan(op, Block(std::span<const std::byte>(mine.bytes)),
                  on_copies(std::move(combine), Kind::scan));
     }
   });
 }
 
 SharedOperation Collectives::alltoall(Kind kind, const Values& values, std::vector<Block> mine) {
-  return begin({kind, {}, values}, [&](Operation& op) { coll::alltoall(op, std::move(mine)); });
+  return begin({kind, {}, values}, [&](Operation& op) { team::alltoall(op, std::move(mine)); });
 }
 
 SharedOperation Collectives::alltoall(const Values& values, std::span<const std::byte> mine,
@@ -188,9 +188,9 @@ SharedOperation Collectives::alltoall(const Values& values, std::span<const std:
   check_parts(Kind::alltoall, theirs.size(), part_bytes, members);
   return begin({Kind::alltoall, {}, values}, [&](Operation& op) {
     if (goes_straight(part_bytes)) {
-      coll::alltoall_straight(op, mine, theirs);
+      team::alltoall_straight(op, mine, theirs);
     } else {
-      coll::alltoall(op, parts_of(mine, members));
+      team::alltoall(op, parts_of(mine, members));
     }
   });
 }
@@ -201,9 +201,9 @@ SharedOperation Collectives::reduce_scatter(const Values& values, std::span<cons
   check_parts(Kind::reduce_scatter, all.size(), mine.size(), members);
   return begin({Kind::reduce_scatter, {}, values}, [&](Operation& op) {
     if (goes_straight(mine.size())) {
-      coll::reduce_scatter_ring(op, all, mine, std::move(combine));
+      team::reduce_scatter_ring(op, all, mine, std::move(combine));
     } else {
-      coll::alltoall(op, parts_of(all, members));
+      team::alltoall(op, parts_of(all, members));
     }
   });
 }
@@ -216,7 +216,7 @@ void Collectives::then(const SharedOperation& operation, const sync::Ref<Result>
   exchange_->then(operation, result);
 }
 
-term::WaitedOperation Collectives::waited_operation(const SharedOperation& operation) {
+WaitedOperation Collectives::waited_operation(const SharedOperation& operation) {
   return operation->waited_operation();
 }
 
@@ -232,4 +232,4 @@ void Result::complete(const std::vector<Block>& results) {
   completion_.complete(std::move(error), false);
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

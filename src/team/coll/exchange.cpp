@@ -16,7 +16,7 @@
 #include <tuple>
 #include <utility>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 const char* name_of(Kind kind) {
   constexpr std::array kNames{"barrier()",   "broadcast()", "reduce()",
@@ -182,7 +182,7 @@ void Exchange::then(const SharedOperation& operation, const sync::Ref<Result>& r
   }
 }
 
-void Exchange::give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) {
+void Exchange::give_up(const TeamCore& failed, std::vector<GivenUp>& promises) {
   if (&failed != &scope_) return;
   const sync::Lock lock(mutex_);
   for (const SharedOperation& operation : table_->running) {
@@ -254,42 +254,40 @@ void Exchange::on_piece(const PieceHeader& header, Block block) {
 
 /// Handler of the messages that announce payloads.
 struct Exchange::Announcements {
-  static void receive(void* /*self*/, const messaging::Message& message) {
+  static void receive(void* /*self*/, const Message& message) {
     std::span<const std::byte> rest;
-    const messaging::LargeHeader large = messaging::split_large(message, rest);
+    const LargeHeader large = split_large(message, rest);
     // The team has failed, and the exchange may be gone.
-    if (message.dropped) return messaging::drop_large(message, large);
+    if (message.dropped) return drop_large(message, large);
     const auto [header] = decode<PieceHeader>(rest);
     message.channel->services().get<Exchange>().on_announcement(message, large, header);
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline messaging::StaticHandler handler{"shoal::collective_payload",
-                                                 type_signature<PieceHeader>(), Delivery::inlined,
-                                                 &messaging::invoke_each<&receive>};
+  static inline StaticHandler handler{"shoal::collective_payload", type_signature<PieceHeader>(),
+                                      Delivery::inlined, &invoke_each<&receive>};
 };
 
 void Exchange::send_payload(Rank target, std::span<const std::byte> bytes,
                             const PieceHeader& header, Function<void()> then) {
   std::vector<std::byte> arguments = encoded(header);
-  messaging::send_large(core(),
-                        {Announcements::handler.index() | messaging::kLargeBit |
-                             messaging::kOwnOrderBit | core().flag_bits(),
-                         Announcements::handler.signature(), target},
-                        {bytes, bytes.size()}, arguments,
-                        messaging::make_event(core(), "a collective operation", std::move(then)));
+  send_large(core(),
+             {Announcements::handler.index() | kLargeBit | kOwnOrderBit | core().flag_bits(),
+              Announcements::handler.signature(), target},
+             {bytes, bytes.size()}, arguments,
+             make_event(core(), "a collective operation", std::move(then)));
 }
 
-void Exchange::on_announcement(const messaging::Message& message,
-                               const messaging::LargeHeader& large, const PieceHeader& header) {
+void Exchange::on_announcement(const Message& message, const LargeHeader& large,
+                               const PieceHeader& header) {
   std::span<std::byte> place;
   try {
     place = place_of(large.size_bytes, header);
   } catch (...) {
-    messaging::drop_large(message, large);  // the sender is not to wait for ever
+    drop_large(message, large);  // the sender is not to wait for ever
     throw;
   }
-  messaging::receive_payload(message, large, place, "a collective operation",
-                             [this, head = header] { on_payload(head); });
+  receive_payload(message, large, place, "a collective operation",
+                  [this, head = header] { on_payload(head); });
 }
 
 std::span<std::byte> Exchange::place_of(std::size_t size_bytes, const PieceHeader& header) {
@@ -369,8 +367,8 @@ void Exchange::name_both(const PieceHeader& piece) {
     const sync::Lock lock(mutex_);
     return table_->text_of(piece.sequence);
   }();
-  messaging::send(core(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
-                  std::int32_t{scope_.messenger().rank().value()}, here);
+  send(core(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
+       std::int32_t{scope_.messenger().rank().value()}, here);
 }
 
 // --- operations with a future
@@ -396,4 +394,4 @@ std::vector<std::string> Exchange::describe_unsatisfied() const {
   return lines;
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

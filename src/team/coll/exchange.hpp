@@ -18,7 +18,7 @@
 
 #include "team/messenger.hpp"
 
-namespace shoal::coll {
+namespace shoal::team {
 
 inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
@@ -48,7 +48,7 @@ struct PieceHeader {
 
 /// Receiver of the pieces of collective operations, one per rank of a team: gives each piece to its
 /// operation, or keeps it until that begins on this rank.
-class Exchange final : private term::Unsatisfied {
+class Exchange final : private Unsatisfied {
  public:
   explicit Exchange(TeamCore& scope);
   ~Exchange();
@@ -102,13 +102,12 @@ class Exchange final : private term::Unsatisfied {
   void give_up(Operation& operation);
   struct Announcements;
   /// Message that announces a payload; memory for it; and its end.
-  void on_announcement(const messaging::Message& message, const messaging::LargeHeader& large,
-                       const PieceHeader& header);
+  void on_announcement(const Message& message, const LargeHeader& large, const PieceHeader& header);
   [[nodiscard]] std::span<std::byte> place_of(std::size_t size_bytes, const PieceHeader& header);
   void on_payload(const PieceHeader& header);
   [[nodiscard]] std::uint64_t unsatisfied_count() const override;
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
-  void give_up(const TeamCore& failed, std::vector<term::GivenUp>& promises) override;
+  void give_up(const TeamCore& failed, std::vector<GivenUp>& promises) override;
 
   TeamCore& scope_;
   const Rank rank_;
@@ -132,12 +131,12 @@ struct Pieces {
   }
 };
 
-}  // namespace shoal::coll
+}  // namespace shoal::team
 
 /// The exchange of the team of a message.
 template <>
-struct shoal::messaging::ContextOf<shoal::coll::Exchange> {
-  static coll::Exchange& get(const MessageContext& context) {
-    return context.core().services().get<coll::Exchange>();
+struct shoal::team::ContextOf<shoal::team::Exchange> {
+  static team::Exchange& get(const MessageContext& context) {
+    return context.core().services().get<team::Exchange>();
   }
 };

@@ -7,7 +7,7 @@
 
 #include "team/messenger.hpp"
 
-namespace shoal::coll {
+namespace shoal::team {
 
 namespace {
 
@@ -20,19 +20,18 @@ std::vector<Rank> others(Rank root, int size) {
 }
 
 // This member in the tree of payloads of `root`.
-messaging::CastPlace cast_place(const TeamCore& team, Rank root) {
+CastPlace cast_place(const TeamCore& team, Rank root) {
   const std::vector<Rank> members = others(root, team.size());
-  const MulticastTree tree = messaging::resolve({}, members.size());
-  const messaging::TreePlace place = messaging::place_in(tree, root, members, team.rank());
-  messaging::CastPlace cast{team.to_world(place.parent), place.parent == root, {}};
+  const MulticastTree tree = resolve({}, members.size());
+  const TreePlace place = place_in(tree, root, members, team.rank());
+  CastPlace cast{team.to_world(place.parent), place.parent == root, {}};
   for (const Rank child : place.children) cast.children.push_back(team.to_world(child));
   return cast;
 }
 
 template <auto Function, class... Args>
 void multicast_piece(TeamCore& channel, const Recipients& to, const Args&... args) {
-  messaging::multicast_static<messaging::StaticFunction<Function, Delivery::inlined>,
-                              messaging::kOwnOrderBit>(channel, to, args...);
+  multicast_static<StaticFunction<Function, Delivery::inlined>, kOwnOrderBit>(channel, to, args...);
 }
 
 }  // namespace
@@ -66,11 +65,11 @@ void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
     header.inline_size = PieceHeader::kPayloadBlock;
     in_.send_payload(target, *bytes, header, [bytes] {});
   } else if (bytes) {
-    messaging::send(in_.core(), target, am<&Pieces::shared>, header, bytes);
+    team::send(in_.core(), target, am<&Pieces::shared>, header, bytes);
   } else {
     header.inline_size = static_cast<std::uint16_t>(block.size());
     copy_bytes(block.bytes(), header.place);
-    messaging::send(in_.core(), target, am<&Pieces::brief>, header);
+    team::send(in_.core(), target, am<&Pieces::brief>, header);
   }
 }
 
@@ -119,27 +118,26 @@ std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint3
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   TeamCore& channel = in_.core();
   std::vector<Rank> children = cast_place(channel, rank_).children;
-  return messaging::PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
+  return PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
 }
 
 void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
                           std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   TeamCore& channel = in_.core();
-  messaging::PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
-                                            cast_place(channel, source), place, {.done = then});
+  PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
+                                 cast_place(channel, source), place, {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }
 
 void Operation::InHandler::await_suspend(std::coroutine_handle<> handle) {
   TeamCore& channel = operation_.in_.core();
-  messaging::Messenger& messenger = channel.messenger();
-  auto event =
-      messaging::make_event(channel, "a collective operation",
-                            [kept = operation_.shared_from_this(), handle] { handle.resume(); });
+  Messenger& messenger = channel.messenger();
+  auto event = make_event(channel, "a collective operation",
+                          [kept = operation_.shared_from_this(), handle] { handle.resume(); });
   sync::publish(event.get());
   messenger.fabric().port(messenger.rank()).post(event.release());
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

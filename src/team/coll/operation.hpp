@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 /// Message of one member to another in one phase of an operation.
 struct Piece {
@@ -51,7 +51,7 @@ class Operation final : public std::enable_shared_from_this<Operation> {
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
   [[nodiscard]] const Call& call() const { return call_; }
-  [[nodiscard]] term::WaitedOperation waited_operation() const {
+  [[nodiscard]] WaitedOperation waited_operation() const {
     return {name_of(call_.kind), sequence_, call_.has_root() ? call_.root.value() : -1};
   }
   /// It has ended.
@@ -208,4 +208,4 @@ class Operation::InHandler {
   Operation& operation_;
 };
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 namespace {
 
@@ -255,4 +255,4 @@ Operation::Body reduce_scatter_ring(Operation& op, std::span<const std::byte> va
   if (steps > 0) co_await op.released(phase(steps - 1));
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

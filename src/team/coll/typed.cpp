@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 void copy_results(std::span<const Block> results, std::span<std::byte> place) {
   for (const Block& block : results) {
@@ -16,4 +16,4 @@ void copy_results(std::span<const Block> results, std::span<std::byte> place) {
   }
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

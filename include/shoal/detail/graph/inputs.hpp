@@ -49,7 +49,7 @@ struct InputOf {
   using Stored = std::optional<Value>;
   static constexpr bool is_counted = true;  // each task has exactly one
   static constexpr bool takes_many = false;
-  static decltype(auto) argument(Stored& stored) { return messaging::as_argument<W>(*stored); }
+  static decltype(auto) argument(Stored& stored) { return team::as_argument<W>(*stored); }
 };
 /// Takes one value or none.
 template <class W>
@@ -60,7 +60,7 @@ struct InputOf<std::optional<W>> {
   static constexpr bool takes_many = false;
   static std::optional<W> argument(Stored& stored) {
     if (!stored.has_value()) return std::nullopt;
-    return messaging::as_argument<W>(*stored);
+    return team::as_argument<W>(*stored);
   }
 };
 /// Takes any number of values.
@@ -139,8 +139,8 @@ struct Slot {
   Slot(TeamCore& channel, const std::string& name, const std::source_location& place,
        PutOne put_one, PutSeveral put_several)
       : put(put_one),
-        one(channel, put_one, messaging::model_options(name), place),
-        several(channel, put_several, messaging::model_options(name), place) {}
+        one(channel, put_one, team::model_options(name), place),
+        several(channel, put_several, team::model_options(name), place) {}
 
   void add_handlers(std::vector<std::uint32_t>& numbers) const {
     numbers.push_back(one.number());
@@ -425,14 +425,14 @@ struct Reduction<F> {
   static void first(TypeList<Ws...>);
   template <class A, class B>
   static std::decay_t<A> first(TypeList<A, B>);
-  using Value = decltype(first(typename messaging::FunctionTraits<F>::Wires{}));
+  using Value = decltype(first(typename team::FunctionTraits<F>::Wires{}));
 };
 
 /// Number of inputs that a task's function takes; 0 also if its parameters cannot be listed.
 template <class F>
 consteval std::size_t count_inputs() {
   if constexpr (PlainFunction<F>) {
-    return InputTypes<typename messaging::FunctionTraits<F>::Wires>::kCount;
+    return InputTypes<typename team::FunctionTraits<F>::Wires>::kCount;
   } else {
     return 0;
   }

@@ -19,7 +19,7 @@ namespace shoal::object {
 template <class P, class Arg>
 void check_applied_one(const Place& place, const Arg& arg) {
   using Parameter = std::remove_cvref_t<P>;
-  messaging::check_fraction<Arg, Parameter>();
+  team::check_fraction<Arg, Parameter>();
   if constexpr (may_cut_v<Arg, Parameter>) {
     if (!holds<Parameter>(arg)) [[unlikely]]
       refuse_number(place, arg, naming::type_text<Parameter>());

@@ -113,7 +113,7 @@ class PackedInvocations final : public Invocation {
   using Reply = typename One::Reply;
 
   /// `message`: one of the run.
-  PackedInvocations(const messaging::Message& message, Rank source, messaging::MessageRun&& run,
+  PackedInvocations(const team::Message& message, Rank source, team::MessageRun&& run,
                     const Fixed&... fixed)
       : Invocation(Target::from(*message.prefix), source, run.count, object_class<Root>),
         run_(std::move(run)),
@@ -121,7 +121,7 @@ class PackedInvocations final : public Invocation {
         fixed_(fixed...) {}
   ~PackedInvocations() override {
     if (!is_object_) return;
-    while (left() > 0) delete messaging::object_of(begin());
+    while (left() > 0) delete team::object_of(begin());
   }
 
   void run(Objects& objects, void* representative) override {
@@ -159,14 +159,14 @@ class PackedInvocations final : public Invocation {
         fixed_(other.fixed_) {}
 
   /// Begins the next message and returns it.
-  messaging::Message begin() {
+  team::Message begin() {
     const std::byte* const first = run_.first + begin_one() * run_.step;
     return {nullptr, source(), is_object_, false, {first, run_.size_bytes}};
   }
   /// Calls f(reply, values...) for the next message.
   template <class F>
   void with_parts(const F& f) {
-    messaging::with_arguments(begin(), Wires{}, [&f](auto&... parts) {
+    team::with_arguments(begin(), Wires{}, [&f](auto&... parts) {
       if constexpr (How == Kind::call) {
         f(parts...);
       } else {
@@ -175,7 +175,7 @@ class PackedInvocations final : public Invocation {
     });
   }
 
-  const messaging::MessageRun run_;
+  const team::MessageRun run_;
   const bool is_object_;
   const std::tuple<Fixed...> fixed_;
 };
@@ -183,27 +183,26 @@ class PackedInvocations final : public Invocation {
 /// Refuses a target that the object's team has not. `objects`: nullptr where the caller's rank is
 /// no member. **Errors**: CheckError that names the method of `handler`, and the object.
 [[noreturn]] void refuse_target(const Objects* objects, std::uint32_t number, int size,
-                                const messaging::StaticHandler& handler, Rank to);
+                                const team::StaticHandler& handler, Rank to);
 /// Refuses an argument of an invocation that is larger than a parameter of this type. **Errors**:
 /// CheckError that names the method of `handler`.
-[[noreturn]] void refuse_number(const messaging::StaticHandler& handler, detail::TextValue number,
+[[noreturn]] void refuse_number(const team::StaticHandler& handler, detail::TextValue number,
                                 std::string_view type);
 /// The same if `to` is one. For messages that were refused, by a channel that does not know of
 /// objects.
-void check_target(const Objects& objects, std::uint32_t number,
-                  const messaging::StaticHandler& handler, Rank to);
+void check_target(const Objects& objects, std::uint32_t number, const team::StaticHandler& handler,
+                  Rank to);
 
 /// Sends the wires of `handler` with the target as their prefix.
 template <class Wires, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_to_target(const messaging::StaticHandler& handler,
-                                               Objects& objects, Rank to, const Target& target,
-                                               Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_to_target(const team::StaticHandler& handler, Objects& objects,
+                                               Rank to, const Target& target, Args&&... args) {
   TeamCore& channel = objects.core();
   const net::RunPrefix prefix = target.to_prefix();
-  const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | messaging::kOwnOrderBit;
+  const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | team::kOwnOrderBit;
   try {
-    messaging::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
-                            Wires{}, std::forward<Args>(args)...);
+    team::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
+                       Wires{}, std::forward<Args>(args)...);
   } catch (const CheckError&) {
     check_target(objects, target.number, handler, to);
     throw;
@@ -214,7 +213,7 @@ SHOAL_ALWAYS_INLINE inline void send_to_target(const messaging::StaticHandler& h
 /// `to`, or through rank 0 of the team if this rank is no member. `epoch`: of the object and of
 /// those among the arguments. `context` 0: the caller's. `may_miss`: it is ignored if the team has
 /// ended.
-void send_outside(const Place& place, Rank to, const messaging::StaticHandler& handler,
+void send_outside(const Place& place, Rank to, const team::StaticHandler& handler,
                   std::vector<std::byte> arguments, std::uint32_t epoch, std::uint64_t context = 0,
                   bool may_miss = false);
 /// Returns a context that is unique in the team, on a rank that is no member.
@@ -222,17 +221,17 @@ void send_outside(const Place& place, Rank to, const messaging::StaticHandler& h
 
 /// Frees what the messages of a team that has failed hold.
 template <class Wires>
-void drop_all(messaging::Batch& batch) {
-  while (const messaging::Message* message = batch.next())
-    messaging::with_arguments(*message, Wires{}, [](auto&... /*values*/) {});
+void drop_all(team::Batch& batch) {
+  while (const team::Message* message = batch.next())
+    team::with_arguments(*message, Wires{}, [](auto&... /*values*/) {});
 }
 /// Queues what is left of a batch together, in its packet; see PackedInvocations.
 template <auto Function, class Root, Kind How, class Wires, class... Fixed>
-void queue_kept(messaging::Batch& batch, const Fixed&... fixed) {
+void queue_kept(team::Batch& batch, const Fixed&... fixed) {
   using Together = PackedInvocations<Function, Root, How, Wires, Fixed...>;
-  messaging::MessageRun run = batch.keep();
+  team::MessageRun run = batch.keep();
   if (run.count == 0) return;
-  const messaging::Message& message = batch.message();
+  const team::Message& message = batch.message();
   TeamCore& channel = *message.channel;
   Objects::of(channel).accept(
       std::unique_ptr<Invocation>(
@@ -247,8 +246,7 @@ TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 [[nodiscard]] bool has_ended(TeamCore& channel);
 /// Refuses an invocation that has come after the end of its team. **Errors**: CheckError that names
 /// the method, the object and the sender.
-[[noreturn]] void refuse_late(const messaging::StaticHandler& handler,
-                              const messaging::Message& message);
+[[noreturn]] void refuse_late(const team::StaticHandler& handler, const team::Message& message);
 
 /// Decodes the messages of one method.
 template <auto Function, class Root, Kind How>
@@ -263,7 +261,7 @@ struct Receiver {
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
 
   /// `outside`: an Arrived; nullptr in messages of the team.
-  static void invoke(void* outside, messaging::Batch& batch) {
+  static void invoke(void* outside, team::Batch& batch) {
     if (outside != nullptr) {
       accept(*static_cast<Arrived*>(outside), *batch.next(), Leads{}, Wires{});
     } else if (batch.message().dropped ||
@@ -274,15 +272,15 @@ struct Receiver {
     }
   }
 
-  static void late(const messaging::Message& message) {
-    if (message.is_object) delete messaging::object_of(message);
+  static void late(const team::Message& message) {
+    if (message.is_object) delete team::object_of(message);
     if constexpr (How != Kind::attempt) refuse_late(handler, message);
   }
 
   template <class... Ls, class... Ws>
-  static void accept(Arrived& outside, const messaging::Message& message, TypeList<Ls...>,
+  static void accept(Arrived& outside, const team::Message& message, TypeList<Ls...>,
                      TypeList<Ws...>) {
-    messaging::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
+    team::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
       TeamCore& channel = *message.channel;
       Objects::of(channel).accept(
           std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
@@ -293,9 +291,9 @@ struct Receiver {
   }
   /// A view owns its elements from here on.
   template <class W, class Value>
-  static messaging::Storage<W> stored(Value& value) {
+  static team::Storage<W> stored(Value& value) {
     if constexpr (wire::is_view_v<Value>) {
-      return messaging::Storage<W>(value.begin(), value.end());
+      return team::Storage<W>(value.begin(), value.end());
     } else {
       return std::move(value);
     }
@@ -306,8 +304,8 @@ struct Receiver {
     return type_signature<Ls..., Ws...>();
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline messaging::StaticHandler handler{name(), signature(Leads{}, Wires{}),
-                                                 Delivery::inlined, &invoke, &late};
+  static inline team::StaticHandler handler{name(), signature(Leads{}, Wires{}), Delivery::inlined,
+                                            &invoke, &late};
 
   /// Epoch of an object, or the latest of those of its team among the arguments, if that is later.
   template <class... Args>
@@ -366,9 +364,9 @@ struct Receiver {
   }
   template <class... Ws, class... Args>
   static std::vector<std::byte> encoded(TypeList<Ws...>, const Args&... args) {
-    static_assert(messaging::check_arguments(TypeList<Ws...>{}, TypeList<Args...>{}));
+    static_assert(team::check_arguments(TypeList<Ws...>{}, TypeList<Args...>{}));
     (check_number<Ws>(args), ...);
-    return shoal::encoded<Ws...>(messaging::as_wire<Ws>(args)...);
+    return shoal::encoded<Ws...>(team::as_wire<Ws>(args)...);
   }
 };
 

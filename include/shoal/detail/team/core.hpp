@@ -27,12 +27,9 @@ namespace shoal {
 
 class Team;
 
-namespace messaging {
+namespace team {
+
 class Messenger;
-}
-
-namespace term {
-
 struct CoreState;
 struct HoldMaker;
 struct ScopeState;
@@ -84,13 +81,13 @@ class TeamInUse {
   std::optional<Hold> hold_;  // goes first
 };
 
-}  // namespace term
+}  // namespace team
 
 /// @cond internals
 /// Identity of a team that is made.
 struct TeamIdentity {
-  std::uint64_t id = 0;            // 0: the world
-  messaging::SharedRankMap ranks;  // nullptr: the world's
+  std::uint64_t id = 0;       // 0: the world
+  team::SharedRankMap ranks;  // nullptr: the world's
   std::string name;
   std::uint64_t number = 0;  // next_nested_number(), or 0 for a team that one rank makes
 };
@@ -105,15 +102,15 @@ struct TeamIdentity {
 class TeamCore final : public sched::TaskScope {
  public:
   /// Makes the core of the world.
-  explicit TeamCore(messaging::Messenger& messenger);
+  explicit TeamCore(team::Messenger& messenger);
   ~TeamCore();
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;
 
-  [[nodiscard]] messaging::Messenger& messenger() const { return messenger_; }
+  [[nodiscard]] team::Messenger& messenger() const { return messenger_; }
   [[nodiscard]] sched::Scheduler& scheduler() const { return scheduler_; }
   /// Objects that handlers of the team's messages find, for each team its own.
-  [[nodiscard]] messaging::Services& services() { return services_; }
+  [[nodiscard]] team::Services& services() { return services_; }
   /// The core of a team that a task refers to.
   [[nodiscard]] static TeamCore& of(sched::TaskScope& scope) {
     return static_cast<TeamCore&>(scope);
@@ -125,7 +122,7 @@ class TeamCore final : public sched::TaskScope {
 
   [[nodiscard]] std::uint64_t id() const { return id_; }
   [[nodiscard]] bool is_world() const { return map_ == nullptr; }
-  [[nodiscard]] const messaging::SharedRankMap& map() const { return map_; }
+  [[nodiscard]] const team::SharedRankMap& map() const { return map_; }
   /// Rank of this rank in the team, and size of the team.
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -173,7 +170,7 @@ class TeamCore final : public sched::TaskScope {
   /// Flag bits of the handlers of all its messages.
   [[nodiscard]] std::uint32_t flag_bits() const { return team_bit_; }
   /// Metadata of a message of the team, which is about to be appended.
-  [[nodiscard]] net::MessageHeader header_of(const messaging::Route& route,
+  [[nodiscard]] net::MessageHeader header_of(const team::Route& route,
                                              std::size_t size_bytes) const {
     net::MessageHeader header{route.handler, route.signature, size_bytes, id_};
     // relaxed: a team that the caller knows
@@ -211,7 +208,7 @@ class TeamCore final : public sched::TaskScope {
   void append_bytes(net::Link& link, const net::MessageHeader& header,
                     std::span<const std::byte> bytes, const net::RunPrefix* prefix = nullptr);
   void append_object(net::Link& link, net::MessageHeader header, std::size_t extra_bytes,
-                     std::unique_ptr<messaging::ObjectMessage> object,
+                     std::unique_ptr<team::ObjectMessage> object,
                      const net::RunPrefix* prefix = nullptr);
   /// Appends a message whose arguments are pieces, to a rank of another process; see
   /// Link::append_pieces().
@@ -228,8 +225,8 @@ class TeamCore final : public sched::TaskScope {
 
   /// Index of the new handler: the number of those made before it on this rank for this team. Main
   /// functions and tasks. One made by a main function is closed until the next open_handlers().
-  std::uint32_t add_handler(std::shared_ptr<messaging::Handler> handler, const std::string& name,
-                            const messaging::HandlerSource& source);
+  std::uint32_t add_handler(std::shared_ptr<team::Handler> handler, const std::string& name,
+                            const team::HandlerSource& source);
   void open_handlers();
   /// Opens the handlers of this team and of nested ones. Called by the main function, which is
   /// about to wait for what they may do.
@@ -241,13 +238,13 @@ class TeamCore final : public sched::TaskScope {
   /// other ranks are still sent. In a handler, which no other one of the rank runs beside, it does
   /// not wait. **Blocks**: the thread, for as long as a handler of the rank runs.
   void close_handlers(std::span<const std::uint32_t> indices);
-  [[nodiscard]] const messaging::HandlerTable& handlers() const { return handlers_; }
+  [[nodiscard]] const team::HandlerTable& handlers() const { return handlers_; }
 
   // --- nested teams
 
   /// Makes the core of a team on this rank, which is a member. Messages for it may have arrived
   /// before.
-  [[nodiscard]] TeamCore& nest(TeamIdentity identity, term::FailureTo failure);
+  [[nodiscard]] TeamCore& nest(TeamIdentity identity, team::FailureTo failure);
   /// Counts the teams that were made on this one, for names that are the same on all members.
   [[nodiscard]] std::uint64_t next_nested_number();
   /// Counts the teams that this rank has made alone.
@@ -277,7 +274,7 @@ class TeamCore final : public sched::TaskScope {
   /// Parks the member in the collective operation `what`, until unpark_member(), unless
   /// `is_over()`, which is called once the member is parked, returns true. **Caller**, **Errors**:
   /// as wait().
-  void park_member(const term::WaitedOperation& what, FunctionRef<bool()> is_over);
+  void park_member(const team::WaitedOperation& what, FunctionRef<bool()> is_over);
   /// Ends park_member(). Called by the handler of the message that completes the operation.
   void unpark_member();
   /// Throws CheckError unless the caller may wait in an operation of all members: the main
@@ -288,11 +285,11 @@ class TeamCore final : public sched::TaskScope {
   // this rank, and this team does not end before. remove(): it is about to end; the caller has a
   // Hold of this team.
 
-  void add(term::Unsatisfied& source);
+  void add(team::Unsatisfied& source);
   /// Removes a source that ends. If tasks may still use it, the team fails with an error that has
   /// its title; in the main function, and in a task outside the team, this returns when these tasks
   /// have ended.
-  void remove(term::Unsatisfied& source) noexcept;
+  void remove(team::Unsatisfied& source) noexcept;
   void add(Team& launched);
   void remove(Team& launched);
   /// Keeps memory, whose owner has ended, until nothing of the team runs that may use it.
@@ -320,7 +317,7 @@ class TeamCore final : public sched::TaskScope {
   /// Returns the counts of this team and of all teams nested in it.
   [[nodiscard]] Totals all_totals() const;
   /// Returns the state of the team for reports. It calls the functions of graphs that name tasks.
-  [[nodiscard]] term::ScopeState state() const;
+  [[nodiscard]] team::ScopeState state() const;
 
   // --- the world's
 
@@ -348,17 +345,17 @@ class TeamCore final : public sched::TaskScope {
   [[nodiscard]] bool had_nested() const;
 
  private:
-  friend struct term::CoreState;
+  friend struct team::CoreState;
 
-  TeamCore(messaging::Messenger& messenger, TeamCore* outer, TeamIdentity identity);
+  TeamCore(team::Messenger& messenger, TeamCore* outer, TeamIdentity identity);
   /// Counts the message in the team of the calling task, if that is another one. Its id, or 0.
   [[nodiscard]] std::uint64_t outside_sender(std::uint32_t handler) const;
   void give_way(const net::Link& link);
 
-  messaging::Messenger& messenger_;
+  team::Messenger& messenger_;
   sched::Scheduler& scheduler_;
   const std::uint64_t id_;
-  const messaging::SharedRankMap map_;
+  const team::SharedRankMap map_;
   const int size_;
   const Rank rank_;
   const std::uint32_t team_bit_;
@@ -368,9 +365,9 @@ class TeamCore final : public sched::TaskScope {
   std::atomic<bool> crosses_;
   const std::atomic<int>& polls_next_;  // see Messenger::polls_next()
   bool run_has_ended_ = false;          // written when the workers have stopped
-  messaging::HandlerTable handlers_;
-  messaging::Services services_;
-  const std::unique_ptr<term::CoreState> state_;
+  team::HandlerTable handlers_;
+  team::Services services_;
+  const std::unique_ptr<team::CoreState> state_;
 };
 /// @endcond
 

@@ -21,10 +21,10 @@ class TeamCalls {
  public:
   template <auto Function, Delivery How, class... Args>
   [[deprecated("the target comes first: send(rank, am<function>, args...)")]] void send(
-      messaging::StaticAm<Function, How> function, Rank target, Args&&... args) {
+      team::StaticAm<Function, How> function, Rank target, Args&&... args) {
     team().send(target, function, std::forward<Args>(args)...);
   }
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   [[deprecated("the target comes first: send(rank, closure, args...)")]] void send(Closure closure,
                                                                                    Rank target,
                                                                                    Args&&... args) {
@@ -33,22 +33,21 @@ class TeamCalls {
   template <auto Function, Delivery How, class... Args>
   [[deprecated(
       "the member comes before the function: send(handle, rank, am<function>, args...)")]] void
-  send(const TeamHandle& handle, messaging::StaticAm<Function, How> function, Rank member,
+  send(const TeamHandle& handle, team::StaticAm<Function, How> function, Rank member,
        Args&&... args) {
     team().send(handle, member, function, std::forward<Args>(args)...);
   }
   template <auto Function, Delivery How, class... Args>
   [[deprecated("the target comes first: send_urgent(rank, am<function>, args...)")]] void
-  send_urgent(messaging::StaticAm<Function, How> function, Rank target, Args&&... args) {
+  send_urgent(team::StaticAm<Function, How> function, Rank target, Args&&... args) {
     team().send_urgent(target, function, std::forward<Args>(args)...);
   }
   template <auto Function, Delivery How, class... Args>
   [[deprecated("the recipients come first: multicast(recipients, am<function>, args...)")]] void
-  multicast(messaging::StaticAm<Function, How> function, const Recipients& recipients,
-            Args&&... args) {
+  multicast(team::StaticAm<Function, How> function, const Recipients& recipients, Args&&... args) {
     team().multicast(recipients, function, std::forward<Args>(args)...);
   }
-  template <messaging::CaptureLess Closure, class... Args>
+  template <team::CaptureLess Closure, class... Args>
   [[deprecated("the recipients come first: multicast(recipients, closure, args...)")]] void
   multicast(Closure closure, const Recipients& recipients, Args&&... args) {
     team().multicast(recipients, closure, std::forward<Args>(args)...);

@@ -28,7 +28,7 @@
 
 namespace shoal {
 
-namespace messaging {
+namespace team {
 
 /// Options of the handlers of models.
 inline AmOptions model_options(std::string name) {
@@ -355,5 +355,5 @@ consteval std::uint32_t signature_of(TypeList<Ws...>) {
   return type_signature<Ws...>();
 }
 
-}  // namespace messaging
+}  // namespace team
 }  // namespace shoal

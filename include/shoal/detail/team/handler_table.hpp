@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Handlers by index, in the order in which they were made. A handler that was added as closed is
 /// not found before the next open_all(), as objects that it refers to may not be set up yet. A
@@ -69,4 +69,4 @@ class HandlerTable {
   std::size_t removed_count_ SHOAL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Each runs in a handler, once, unless the scope fails.
 struct CastSteps {
@@ -123,4 +123,4 @@ void multicast_static(TeamCore& channel, const Recipients& recipients, Args&&...
       recipients, typename Static::Traits::Wires{}, std::forward<Args>(args)...);
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

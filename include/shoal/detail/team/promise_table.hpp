@@ -16,7 +16,7 @@ namespace shoal {
 class TeamCore;
 }
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Table of the promises of one rank that other ranks may fulfil. If the team in which a promise
 /// was published fails, the promise gets that failure. **Caller**: any thread.
@@ -57,4 +57,4 @@ class PromiseTable final {
   sync::NumberedTable<Entry> entries_;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Members of a team, in the order of their ranks in the team. Shared by teams over the same ranks.
 class RankMap {
@@ -58,4 +58,4 @@ class FunctionRankMap final : public RankMap {
   const FromOuter from_outer_;
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

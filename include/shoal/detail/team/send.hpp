@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// The argument as the type that is encoded: itself, or converted.
 template <class W, class Arg>
@@ -171,4 +171,4 @@ SHOAL_ALWAYS_INLINE inline void send_message(TeamCore& channel, const Route& rou
   if constexpr (fits) send_fitting<lane>(channel, route, wires, std::forward<Args>(args)...);
 }
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

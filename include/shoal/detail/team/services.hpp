@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// At most one object of each type. Lookups take no lock and are linear in the few types.
 ///
@@ -101,4 +101,4 @@ class Services {
   std::atomic<Entry*> first_{nullptr};  // written under mutex_
 };
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

@@ -15,7 +15,7 @@ class Team;
 class TeamCore;
 }  // namespace shoal
 
-namespace shoal::term {
+namespace shoal::team {
 
 /// Function that fails a promise with the error of its scope.
 using GivenUp = Function<void(const std::exception_ptr&)>;
@@ -94,4 +94,4 @@ class Sources {
   std::vector<std::shared_ptr<const void>> kept_;  // until the scope is at rest
 };
 
-}  // namespace shoal::term
+}  // namespace shoal::team

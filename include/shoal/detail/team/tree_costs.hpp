@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace shoal::messaging {
+namespace shoal::team {
 
 /// Costs in nanoseconds that decide between trees: a service of a rank's messenger. Without it the
 /// rules of TreeShape::automatic apply.
@@ -26,4 +26,4 @@ struct TreeCosts {
 [[nodiscard]] MulticastTree fastest_large_tree(const TreeCosts& costs, std::size_t count,
                                                std::size_t segments);
 
-}  // namespace shoal::messaging
+}  // namespace shoal::team

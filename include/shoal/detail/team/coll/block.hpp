@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 using Bytes = std::vector<std::byte>;
 
@@ -63,18 +63,18 @@ class Block {
   SharedValue object_;
 };
 
-}  // namespace shoal::coll
+}  // namespace shoal::team
 
 namespace shoal::wire {
 
 template <>
-struct IsPlain<coll::SharedValue> : std::true_type {};
+struct IsPlain<team::SharedValue> : std::true_type {};
 
 template <>
-struct Codec<coll::SharedValue> {
+struct Codec<team::SharedValue> {
   template <class Archive>
-  static constexpr void save(Archive& /*ar*/, const coll::SharedValue& /*value*/) {}
-  static coll::SharedValue load(ReadArchive& /*ar*/) {
+  static constexpr void save(Archive& /*ar*/, const team::SharedValue& /*value*/) {}
+  static team::SharedValue load(ReadArchive& /*ar*/) {
     throw DecodeError("a value that the ranks of a process share came from another process");
   }
 };

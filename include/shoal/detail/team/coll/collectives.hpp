@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 /// operation(a, b) of two encoded values.
 using Combine = Function<Block(const Block&, const Block&)>;
@@ -94,7 +94,7 @@ class Result {
   friend void remove_reference(Result* result) { remove_reference(&result->completion_); }
 
  protected:
-  Result(sched::Completion& completion, const term::WaitedOperation& operation)
+  Result(sched::Completion& completion, const WaitedOperation& operation)
       : completion_(completion), operation_(operation) {}
   ~Result() = default;
   /// Text for reports: "get() of allreduce() (collective number 2)".
@@ -104,7 +104,7 @@ class Result {
 
  private:
   sched::Completion& completion_;
-  const term::WaitedOperation operation_;
+  const WaitedOperation operation_;
 };
 
 /// One per rank of a team; made on all its ranks before any other instance handler of the team. All
@@ -171,7 +171,7 @@ class Collectives {
   /// Parks the caller until the operation has ended. **Errors**: as Team::wait().
   const std::vector<Block>& wait(const SharedOperation& operation);
   /// Returns the operation as reports name it.
-  [[nodiscard]] static term::WaitedOperation waited_operation(const SharedOperation& operation);
+  [[nodiscard]] static WaitedOperation waited_operation(const SharedOperation& operation);
   /// Completes `result` when the operation has ended, or at once.
   void then(const SharedOperation& operation, const sync::Ref<Result>& result);
 
@@ -186,4 +186,4 @@ class Collectives {
   const std::unique_ptr<Exchange> exchange_;
 };
 
-}  // namespace shoal::coll
+}  // namespace shoal::team

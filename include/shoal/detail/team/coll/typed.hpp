@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace shoal::coll {
+namespace shoal::team {
 
 template <class T>
 Block block_of(const T& value) {
@@ -63,7 +63,7 @@ consteval void check_operation() {
                   "would be truncated: combine numbers of that type");
   }
   if constexpr (PlainFunction<F>) {
-    static_assert(!truncates_operands<T>(typename messaging::FunctionTraits<F>::Parameters{}),
+    static_assert(!truncates_operands<T>(typename FunctionTraits<F>::Parameters{}),
                   "shoal: the parameters of the operation are smaller than the collective's type, "
                   "which they would truncate: std::plus<>() takes every type");
   }
@@ -124,7 +124,7 @@ inline auto into(std::span<std::byte> place) {
 template <class R, class Convert>
 class ResultOf final : public sched::CompletionOf<R>, public Result {
  public:
-  ResultOf(sched::Scheduler& scheduler, const term::WaitedOperation& operation, Convert convert)
+  ResultOf(sched::Scheduler& scheduler, const WaitedOperation& operation, Convert convert)
       : sched::CompletionOf<R>(scheduler, sched::StaticName{operation.name}),
         Result(static_cast<sched::Completion&>(*this), operation),
         convert_(std::move(convert)) {}
@@ -340,4 +340,4 @@ auto reduce_scatter(Collectives& in, std::span<const std::type_identity_t<T>> va
       });
 }
 
-}  // namespace shoal::coll
+}  // namespace shoal::team
