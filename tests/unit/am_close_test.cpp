@@ -66,7 +66,9 @@ TEST(CloseHandlers, WhileOthersRun_Returns) {
       }
       world.wait();
     }
-    if (world.rank() == 0) EXPECT_EQ(others, 2000L * sized(100, 10));
+    if (world.rank() == 0) {
+      EXPECT_EQ(others, 2000L * sized(100, 10));
+    }
   };
   EXPECT_EQ(run_world(2, 2, program), 0);
   EXPECT_EQ(run_with({"--sim", "--ranks", "2"}, program), 0);
