@@ -1,7 +1,7 @@
 #pragma once
 // How the types of a program travel: serialize(), and the archives that it is called with.
 
-#include <shoal/detail/team/archive_arguments.hpp>
+#include <shoal/detail/team/archive_std.hpp>
 
 #include <cstddef>
 #include <span>

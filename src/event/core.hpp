@@ -1,16 +1,18 @@
 #pragma once
 // Events without templates: matching, messages, tasks and reports of one rank.
 
+#include "env/machine_watch.hpp"
 #include "event/matcher.hpp"
-#include "event/named_locks.hpp"
 #include "event/order.hpp"
-#include "event/sources.hpp"
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/function_task.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/event/events.hpp>
 #include <shoal/message.hpp>
+#include <shoal/sync.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -21,9 +23,101 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace shoal::event {
+
+/// An event that happens once, or is stopped before. The task that submit_after() keeps for it
+/// counts as running.
+class Source : public sched::WaitingRoom, public std::enable_shared_from_this<Source> {
+ public:
+  Source(sched::Scheduler& scheduler, std::string text)
+      : WaitingRoom(scheduler), text_(std::move(text)) {}
+  virtual ~Source();
+
+  /// Starts to watch. **Errors**: Error for a source that cannot be watched.
+  virtual void start() = 0;
+  /// Stops the source and destroys the task that waits for it; returns false if the event has
+  /// happened, or is just happening.
+  bool stop();
+  [[nodiscard]] bool was_stopped() const { return stopped_.load(std::memory_order_acquire); }
+
+  bool enlist(sync::Waiter& waiter) override;
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override { return text_; }
+  [[nodiscard]] bool ends_by_itself() const override { return true; }
+
+ protected:
+  void happen();
+  /// Stops watching; returns false if the event is just happening.
+  virtual bool unwatch() = 0;
+
+ private:
+  const std::string text_;
+  std::atomic<bool> stopped_{false};  // written before happened_
+  bool happened_ SHOAL_GUARDED_BY(mutex_) = false;
+};
+
+/// Sources of one rank. **Caller**: any thread.
+class Sources {
+ public:
+  explicit Sources(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  /// Calls `action` in a task called `name` after `delay_ns`; returns the number for cancel().
+  std::uint64_t after(std::uint64_t delay_ns, std::string name, Function<void()> action);
+  // **Errors**: CheckError in simulated worlds; Error for a source that cannot be watched.
+  std::uint64_t when_readable(int descriptor, std::string name, Function<void()> action);
+  std::uint64_t on_signal(int signal, std::string name, Function<void()> action);
+  std::uint64_t when_memory_above(std::size_t size_bytes, std::string name,
+                                  Function<void()> action);
+  /// Cancels a source; returns false if its event has happened.
+  bool cancel(std::uint64_t number);
+
+ private:
+  using Begin = Function<env::MachineWatch::Id(env::MachineWatch&, Function<void()>)>;
+  std::uint64_t watch(std::string text, std::string name, Begin begin, Function<void()> action);
+  std::uint64_t add(const std::shared_ptr<Source>& source, std::string name,
+                    Function<void()> action);
+
+  sched::Scheduler& scheduler_;
+  env::MachineWatch machine_;
+  sync::Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Source>> sources_ SHOAL_GUARDED_BY(mutex_);
+  std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
+};
+
+/// Named locks of one rank. **Caller**: tasks, the main function, threads of the program.
+class NamedLocks {
+ public:
+  explicit NamedLocks(sched::Scheduler& scheduler) : scheduler_(scheduler) {}
+  /// Releases the locks that the caller still holds.
+  ~NamedLocks();
+  NamedLocks(const NamedLocks&) = delete;
+  NamedLocks& operator=(const NamedLocks&) = delete;
+
+  /// Waits until the caller holds the lock. **Errors**: CheckError when it holds the lock already.
+  void lock(std::string_view name);
+  [[nodiscard]] bool try_lock(std::string_view name);
+  /// Releases the lock. **Errors**: CheckError when the caller does not hold it, unless it lost it
+  /// in wait_without().
+  void unlock(std::string_view name);
+
+  /// Releases the locks that the caller holds, also those of other Events, calls `wait`, and takes
+  /// the locks again, in the order of their names, which is the same for all callers. It also takes
+  /// them again when `wait` throws, except after CancelledError: then they are lost, and to unlock
+  /// them does nothing.
+  void wait_without(FunctionRef<void()> wait);
+
+ private:
+  class Held;
+  Mutex& find(std::string_view name);
+  Held* held_here(bool make);
+
+  sched::Scheduler& scheduler_;
+  sync::Mutex mutex_;
+  std::map<std::string, std::unique_ptr<Mutex>, std::less<>> locks_ SHOAL_GUARDED_BY(mutex_);
+};
 
 class EventWait;
 

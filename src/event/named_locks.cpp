@@ -1,4 +1,4 @@
-#include "event/named_locks.hpp"
+#include "event/core.hpp"
 
 #include <shoal/detail/base/check.hpp>
 

@@ -1,4 +1,4 @@
-#include "event/sources.hpp"
+#include "event/core.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/attempt.hpp>

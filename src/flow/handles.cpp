@@ -1,4 +1,4 @@
-#include "flow/handles.hpp"
+#include "flow/core.hpp"
 
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/check.hpp>

@@ -1,4 +1,4 @@
-#include "flow/pruned_end.hpp"
+#include "flow/transfers.hpp"
 
 #include "flow/core.hpp"
 

@@ -1,4 +1,4 @@
-#include "sched/fiber.hpp"
+#include "sched/worker_fibers.hpp"
 
 #include <shoal/detail/base/sanitizers.hpp>
 

@@ -6,8 +6,8 @@
 #include <shoal/detail/trace/probes.hpp>
 
 #include "sched/live.hpp"
-#include "sched/suspend.hpp"
 #include "sched/traced.hpp"
+#include "sched/worker.hpp"
 
 #include <fmt/format.h>
 

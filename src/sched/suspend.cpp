@@ -1,4 +1,4 @@
-#include "sched/suspend.hpp"
+#include "sched/worker.hpp"
 
 #include <shoal/detail/base/held_locks.hpp>
 #include <shoal/detail/trace/probes.hpp>

@@ -1,4 +1,4 @@
-#include "sim/trace.hpp"
+#include "sim/simulator.hpp"
 
 #include <shoal/error.hpp>
 

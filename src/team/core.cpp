@@ -17,7 +17,6 @@
 #include "team/messenger.hpp"
 #include "team/team_state.hpp"
 #include "team/unexpected_messages.hpp"
-#include "team/withheld_messages.hpp"
 
 namespace shoal {
 
@@ -168,7 +167,7 @@ net::Link& TeamCore::admit_to(Rank target, net::Lane lane, std::uint32_t handler
   if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]] {
     if ((handler & team::kLargeBit) != 0)
       attempt->refuse(fmt::format("a payload for '{}'", name_of(handler)));
-    return team::WithheldMessages::link(*attempt, *this, target, lane);
+    return team::withheld_link(*attempt, *this, target, lane);
   }
   const Rank world_rank = to_world(target);
   net::Link& link = messenger_.link_to(world_rank, lane);

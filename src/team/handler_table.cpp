@@ -1,4 +1,4 @@
-#include <shoal/detail/team/handler_table.hpp>
+#include <shoal/detail/team/core.hpp>
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>

@@ -1,4 +1,4 @@
-#include "team/stuck_report.hpp"
+#include "team/core_state.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,20 @@
-#include "team/withheld_messages.hpp"
+// Messages of an attempt of a task, which travel once it has succeeded.
 
+#include <shoal/detail/net/link.hpp>
 #include <shoal/detail/net/pieces.hpp>
+#include <shoal/detail/sched/attempt.hpp>
+#include <shoal/detail/team/core.hpp>
 
-#include "team/control_message.hpp"
-#include "team/messenger.hpp"
-
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <utility>
+#include <vector>
+
+#include "team/control_message.hpp"
+#include "team/core_state.hpp"
+#include "team/messenger.hpp"
 
 namespace shoal::team {
 
@@ -16,7 +23,49 @@ namespace {
 // The window is that of the real link.
 constexpr net::LinkOptions kOptions{8UL << 10U, std::numeric_limits<std::size_t>::max()};
 
-}  // namespace
+/// Takes the place of a link to a rank of a team. Its messages are encoded, and counted as queued.
+class WithheldLink final : public net::Link {
+ public:
+  WithheldLink(TeamCore& team, Rank member, net::Lane lane);
+  /// Drops the messages that are left: they count as processed.
+  ~WithheldLink() override;
+
+  [[nodiscard]] bool is_to(const TeamCore& team, Rank member, net::Lane lane) const {
+    return &team_ == &team && member_ == member && lane_ == lane;
+  }
+  /// Appends the messages to the real link. **Blocks**: as send().
+  void release();
+
+ protected:
+  void announce(bool /*polls_next*/) override {}
+
+ private:
+  /// Moves to the first message that is left; returns false if there is none.
+  bool find();
+  void pass();
+  void append_to(net::Link& link);
+  void drop();
+  [[nodiscard]] std::byte* place() const { return packet_->body() + offset_; }
+
+  TeamCore& team_;
+  const Rank member_;
+  const net::Lane lane_;
+  net::PacketList packets_;  // behind packet_
+  net::PacketHolder packet_;
+  std::size_t offset_ = 0;  // of the message, in packet_
+  net::Run run_;
+  std::uint64_t left_ = 0;  // messages of the run
+};
+
+/// The messages of one attempt.
+class WithheldMessages final : public sched::Effect {
+ public:
+  [[nodiscard]] net::Link& link(TeamCore& team, Rank member, net::Lane lane);
+  void release() override;
+
+ private:
+  std::vector<std::unique_ptr<WithheldLink>> links_;
+};
 
 // Nothing of the control lane is recorded: traces get the messages when they are sent.
 WithheldLink::WithheldLink(TeamCore& team, Rank member, net::Lane lane)
@@ -92,18 +141,22 @@ void WithheldLink::drop() {
   team_.counts.messages_processed(team_.scheduler().count_slot());
 }
 
-net::Link& WithheldMessages::link(sched::Attempt& attempt, TeamCore& team, Rank member,
-                                  net::Lane lane) {
-  if (attempt.messages() == nullptr) attempt.set_messages(std::make_unique<WithheldMessages>());
-  auto& links = static_cast<WithheldMessages&>(*attempt.messages()).links_;
-  for (const std::unique_ptr<WithheldLink>& one : links) {
+net::Link& WithheldMessages::link(TeamCore& team, Rank member, net::Lane lane) {
+  for (const std::unique_ptr<WithheldLink>& one : links_) {
     if (one->is_to(team, member, lane)) return *one;
   }
-  return *links.emplace_back(std::make_unique<WithheldLink>(team, member, lane));
+  return *links_.emplace_back(std::make_unique<WithheldLink>(team, member, lane));
 }
 
 void WithheldMessages::release() {
   for (const std::unique_ptr<WithheldLink>& one : links_) one->release();
+}
+
+}  // namespace
+
+net::Link& withheld_link(sched::Attempt& attempt, TeamCore& team, Rank member, net::Lane lane) {
+  if (attempt.messages() == nullptr) attempt.set_messages(std::make_unique<WithheldMessages>());
+  return static_cast<WithheldMessages&>(*attempt.messages()).link(team, member, lane);
 }
 
 }  // namespace shoal::team

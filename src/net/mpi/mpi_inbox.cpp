@@ -1,4 +1,4 @@
-#include "net/mpi/mpi_inbox.hpp"
+#include "net/mpi/mpi_engine.hpp"
 
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/net/pieces.hpp>
@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "net/mpi/mpi_check.hpp"
-#include "net/mpi/mpi_engine.hpp"
 
 namespace shoal::net {
 

@@ -1,11 +1,10 @@
-#include "net/mpi/mpi_payload.hpp"
+#include "net/mpi/mpi_engine.hpp"
 
 #include <shoal/detail/base/check.hpp>
 
 #include <utility>
 
 #include "net/mpi/mpi_check.hpp"
-#include "net/mpi/mpi_engine.hpp"
 #include "net/mpi/mpi_wire.hpp"
 
 namespace shoal::net {
