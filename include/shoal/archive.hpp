@@ -12,7 +12,7 @@ namespace shoal {
 
 /// Argument of the serialize() of a type of the program. Trivially copyable types and those of the
 /// standard library travel without one: in messages, calls, events, values of flows and graphs,
-/// objects and collective operations. Other types have one, in a spelling of cereal or
+/// objects and collective operations. Every other type needs one, written as for cereal or
 /// Boost.Serialization:
 ///
 ///     template <class A> void serialize(A& archive);                     // a member
@@ -24,7 +24,7 @@ namespace shoal {
 /// `archive & a & b`. A value is loaded into one that the default constructor has made. A class
 /// that says `friend class shoal::Access;` may keep both private.
 ///
-/// - `A::is_loading` and `A::is_saving` are constants that tell which it does.
+/// - `A::is_loading` and `A::is_saving` are constants: whether it loads, or saves.
 /// - `archive.block(std::span(elements))` saves or fills trivially copyable elements, without their
 ///   number, for a type that owns a buffer. They are copied. A std::vector or std::string among the
 ///   members needs no such call, and takes over the memory of many elements.

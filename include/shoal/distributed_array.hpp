@@ -110,8 +110,8 @@ class DistributedArray : public DistributedObject<DistributedArray<T>> {
       object::refuse_element(this->place_of_object(), index, size());
     return distribution_.owner(index);
   }
-  /// Place of an element that another rank takes to be here, with so many behind it. The sender's
-  /// distribution may be another one.
+  /// Returns the local index of the first of `count` elements that a sender expects on this rank.
+  /// Checks that they are here: the sender may have another distribution.
   [[nodiscard]] std::size_t place_here(std::size_t index, std::size_t count = 1) const {
     if (index < size() && (count <= 1 || count <= distribution_.run(index))) [[likely]] {
       const auto [owner, place] = distribution_.locate(index);

@@ -68,7 +68,7 @@ class MovableExecutorTask final : public ExecutorTask {
   void run() override { std::apply(Function, std::move(arguments_)); }
   [[nodiscard]] bool may_move() const override { return true; }
   void send(const Executor& executor, Rank to) override;
-  /// Invoked on the rank that runs it.
+  /// Takes a task that moves, on the rank that will run it.
   static void receive(Executor& executor, int priority, Args... args);
 
  private:

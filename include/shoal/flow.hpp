@@ -205,9 +205,9 @@ class Flow {
                               return whole.empty() ? whole : whole.subspan(block.row, block.rows);
                             }));
   }
-  /// Splits a matrix into a grid of `row_parts` by `column_parts` parts, which are data of their
-  /// own, at first on the same rank; returns them column by column. The whole must not be used
-  /// until unpartition().
+  /// Splits a matrix into a grid of `row_parts` by `column_parts` parts; returns them column by
+  /// column. Each part is a datum of its own, on the rank of the whole until it moves. The whole
+  /// must not be used until unpartition().
   template <class U>
   [[nodiscard]] std::vector<Data<MatrixView<U>>> partition(Data<MatrixView<U>> data,
                                                            std::size_t row_parts,

@@ -26,18 +26,18 @@ class FullEmpty {
         full_(team, name + " to be full"),
         empty_(team, name + " to be empty") {}
 
-  /// Waits until it is empty, and fills it.
+  /// Waits until the variable is empty, and fills it.
   void write_ef(T value) {
     std::unique_lock lock(mutex_);
     empty_.wait(lock, [this] { return !value_.has_value(); });
     fill(std::move(value));
   }
-  /// Fills it, or replaces the value. Waits only for concurrent calls.
+  /// Fills the variable, or replaces its value. Waits only for concurrent calls.
   void write_xf(T value) {
     const std::unique_lock lock(mutex_);
     fill(std::move(value));
   }
-  /// Waits until it is full, and empties it.
+  /// Waits until the variable is full, empties it, and returns the value.
   [[nodiscard]] T read_fe() {
     std::unique_lock lock(mutex_);
     full_.wait(lock, [this] { return value_.has_value(); });

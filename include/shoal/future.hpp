@@ -29,7 +29,7 @@ class BrokenPromise : public Error {
   using Error::Error;
 };
 
-/// Error of a future that a team should have fulfilled, but the team has failed.
+/// Error of a future that will not be fulfilled, since the team that was to do so has failed.
 class GivenUpError : public TaskError {
  public:
   /// `failure`: the error of the team, which the team reports as well.

@@ -38,13 +38,13 @@ namespace shoal {
 /// Transfer, quiet(), or a message in the usual order from `signal` of put_signal(); other accesses
 /// are not ordered. Operations on words (fetch_add() and so on) are sequentially consistent.
 /// **Coherence**: accesses of several tasks to the same bytes, one of them a put, are a race unless
-/// the program orders them; operations on words never race with each other.
-/// **Caller**, where nothing else is said: tasks and the main function. **Blocks**: what waits for
-/// an answer parks the task; a put waits at most for room to send. **Errors**: CheckError for a
-/// null pointer, one of another memory, a rank that does not exist, a range behind the heap's end;
-/// with checks on, for each access that is not within one live allocation. **Completion**: requests
-/// count as messages of the team: Team::wait() waits for them. **Lifetime**: until wait() has
-/// returned on all ranks.
+/// the program orders them; operations on words never race with each other. **Caller**, where
+/// nothing else is said: tasks and the main function. **Blocks**: calls that wait for an answer
+/// park the task; a put waits at most for room to send. **Errors**: CheckError for a null pointer,
+/// one of another memory, a rank that does not exist, a range behind the heap's end; with checks
+/// on, for each access that is not within one live allocation. **Completion**: requests count as
+/// messages of the team: Team::wait() waits for them. **Lifetime**: until wait() has returned on
+/// all ranks.
 class GlobalMemory {
  public:
   /// Collective: all ranks of the team make theirs in the same order. The name and `place` tell it

@@ -81,7 +81,8 @@ std::size_t write_part(std::span<char> text, int part, bool is_first) noexcept;
 std::string progress_of(const std::string& task, const Entry& entry);
 /// Returns a text such as ": inputs 0, 3 are missing"; nothing for no slots.
 std::string missing_text(const std::vector<int>& slots);
-/// Returns the progress of the task with number `index` of set_dense(), whose key is not known.
+/// Returns the progress of task number `index` of set_dense(), for reports in which its key is not
+/// known.
 std::string progress_of(std::size_t index, int remaining);
 
 /// Copies the string that `make` returns into `text`, as far as there is room; returns the number
@@ -193,11 +194,11 @@ class TaskGraph final : private team::Unsatisfied {
     return *this;
   }
   /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
-  /// get the inputs that send() and send_all() have brought; each counts as one dependency, and
-  /// without set_indegree() a task has as many as inputs. V0, V1, ... are types that messages
-  /// carry; a view refers to elements that are kept until the task has run. A std::optional<V>
-  /// takes a V or nothing, and a Gathered<V> all that come: with these, set_indegree() is required.
-  /// **Caller**: with inputs, all ranks in the same order.
+  /// get the inputs that send() and send_all() have brought. Each input counts as one dependency;
+  /// without set_indegree() a task has as many dependencies as inputs. V0, V1, ... are types that
+  /// messages carry; a view refers to elements that are kept until the task has run. A
+  /// std::optional<V> takes one V or none, and a Gathered<V> takes all that arrive: both require
+  /// set_indegree(). **Caller**: with inputs, all ranks in the same order.
   template <class F>
     requires(graph::input_count_v<F> > 0)
   TaskGraph& set_task(F function) {
@@ -367,11 +368,11 @@ class TaskGraph final : private team::Unsatisfied {
     return *this;
   }
 
-  /// Begins another round: each task may run once more. Not needed without set_dense().
-  /// **Caller**: the main function, after wait() and before any rank fulfills tasks of this one
-  /// again; with several ranks a barrier() between reset() and the first fulfill() sees to that.
-  /// **Errors**: CheckError that names tasks which have fulfilled some of their dependencies only;
-  /// nothing has changed then. **Cost**: 4 bytes are written per key, and nothing is allocated.
+  /// Begins another round: each task may run once more. Not needed without set_dense(). **Caller**:
+  /// the main function, after wait() and before any rank fulfills tasks of this one again: several
+  /// ranks call barrier() between reset() and the first fulfill(). **Errors**: CheckError that
+  /// names tasks which have fulfilled some of their dependencies only; nothing has changed then.
+  /// **Cost**: 4 bytes are written per key, and nothing is allocated.
   void reset() {
     if (run_has_ended_) graph::refuse_ended(name_);
     if (unsatisfied_count() > 0) graph::refuse_reset(name_, describe_unsatisfied());

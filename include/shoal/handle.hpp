@@ -82,7 +82,7 @@ struct Place {
 [[nodiscard]] Team& world_here(const char* what);
 /// Refuses the index of an element of a container. **Errors**: CheckError that names it.
 [[noreturn]] void refuse_element(const Place& place, std::size_t index, std::size_t size);
-/// Refuses an element that is not on this rank, where the rank that invokes looks for it.
+/// Refuses an element that the invoking rank expects on this rank and that is on another one.
 /// **Errors**: CheckError that names it.
 [[noreturn]] void refuse_distribution(const Place& place, std::size_t index, std::size_t size);
 /// Table of the team of an object on the calling rank. **Errors**: CheckError, naming `what`.
@@ -103,9 +103,9 @@ class Handle : public object::Invoker<Handle<T>, T> {
   /// Class of the representatives.
   using Object = T;
 
-  /// Names no object.
+  /// Makes a handle that names no object.
   Handle() = default;
-  /// Names no object.
+  /// Makes a handle that names no object.
   Handle(std::nullptr_t /*none*/) {}  // NOLINT(google-explicit-constructor)
   /// Names the object with this address.
   explicit Handle(const object::Address& address) : address_(address) {}

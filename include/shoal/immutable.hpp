@@ -20,9 +20,9 @@ class Immutable {
                 "std::vector");
 
  public:
-  /// A handle to nothing.
+  /// Makes an empty handle.
   Immutable() = default;
-  /// A handle to an existing value that does not change any more.
+  /// Makes a handle to an existing value that does not change any more.
   explicit Immutable(std::shared_ptr<const T> value) : value_(std::move(value)) {}
 
   /// Returns the value. **Errors**: CheckError when the handle is empty.

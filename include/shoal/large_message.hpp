@@ -339,7 +339,7 @@ class LargeMessage {
   /// Function that runs on the sender when the payload may be reused.
   using Release = Function<void(const Wires&...)>;
 
-  /// Made by Team::make_large_am().
+  /// Called by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(TeamCore& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options, const std::source_location& place)

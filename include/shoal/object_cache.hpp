@@ -81,9 +81,9 @@ class ObjectCache {
     memory_.core().check_may_wait("rget() of a cache");
     return as_ref(core_.fetch(key_of(object)));
   }
-  /// Returns the copy of an object. **Blocks**: never, except to compare it, as get() does; in a
-  /// handler a copy that is out of date fails the team instead. **Errors**: CacheMiss when there is
-  /// none.
+  /// Returns the copy of an object that the cache has; fetches nothing. **Blocks**: never, except
+  /// to compare it, as get() does; in a handler a copy that is out of date fails the team instead.
+  /// **Errors**: CacheMiss when there is none.
   [[nodiscard]] CacheRef<T> lget(GlobalPtr<T> object) {
     if (is_own(object)) return own(object);
     if (compares_) return find_and_compare(object);

@@ -44,7 +44,7 @@ class RankSet {
   [[nodiscard]] int size() const { return count_; }
   /// 0 <= index < size().
   [[nodiscard]] Rank operator[](int index) const;
-  /// All of them.
+  /// Returns all ranks of the set, in order.
   [[nodiscard]] std::vector<Rank> list() const { return team::expand(runs_); }
   [[nodiscard]] bool operator==(const RankSet&) const = default;
 

@@ -61,9 +61,9 @@ class Recipients {
   /// Whether it is sent in the urgent lane.
   [[nodiscard]] bool is_urgent() const { return urgent_; }
 
-  /// The ranks, as given.
+  /// Returns the ranks in the order that the caller gave.
   [[nodiscard]] const std::vector<Rank>& ranks() const { return ranks_; }
-  /// The tree, as given.
+  /// Returns the tree that the caller gave.
   [[nodiscard]] const MulticastTree& tree() const { return tree_; }
   /// The ranks in the order in which they are served. **Errors**: CheckError when the numbers of
   /// ranks and of priorities differ.

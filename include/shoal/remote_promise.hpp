@@ -19,7 +19,7 @@ namespace shoal {
 /// Handle of a promise of type T on some rank; travels in messages. See Team::publish().
 template <class T>
 struct RemotePromise {
-  /// Rank in the world of the promise.
+  /// World rank that has the promise.
   int rank = -1;
   /// 1: the promise was published in the world, and answers travel in the world, as its rank may
   /// not have made the team of the code that answers yet; 0: in a team.

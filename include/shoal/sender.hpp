@@ -187,7 +187,7 @@ class TeamScheduler {
  public:
   /// Makes it a scheduler.
   using scheduler_concept = execution::scheduler_t;
-  /// Names the team.
+  /// Makes a scheduler for tasks of `team`.
   explicit TeamScheduler(Team& team) : team_(&team) {}
   /// Returns a sender that completes in a task of the team, on this rank.
   [[nodiscard]] ScheduleSender schedule() const noexcept { return ScheduleSender(*team_); }
@@ -214,7 +214,7 @@ class FutureSender {
                                        execution::set_error_t(std::exception_ptr),
                                        execution::set_stopped_t()>;
 
-  /// Takes the future.
+  /// Makes a sender of the value of `future`.
   explicit FutureSender(Future<T> future) : future_(std::move(future)) {}
 
   /// The operation that start() begins.
@@ -227,10 +227,9 @@ class FutureSender {
     Operation(const Operation&) = delete;
     Operation& operator=(const Operation&) = delete;
 
-    /// Completes the receiver in a task of the future's rank once the value is there: with it, with
-    /// the exception, or as stopped if its stop token asks for that now, or the team drops the
-    /// task.
-    /// **Caller**: any thread. **Blocks**: never.
+    /// Completes the receiver in a task of the future's rank, once the future is ready: with the
+    /// value or the exception, or as stopped if the stop token of the receiver asks for that now,
+    /// or if the team drops the task. **Caller**: any thread. **Blocks**: never.
     void start() noexcept {
       sched::OwedCompletion<Receiver> owed(receiver_);
       if (sched::wants_stop(receiver_)) return;

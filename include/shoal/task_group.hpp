@@ -82,7 +82,7 @@ class TaskGroup {
   friend bool is_cancelled();
 
   /// Tasks that have not ended, and one more for the group itself until it is joined. When the
-  /// world fails they end by themselves, and the group must not go before them.
+  /// world fails, the tasks end by themselves, and the group must outlive them.
   class Children final : public sched::WaitingRoom {
    public:
     explicit Children(TaskGroup& group) : WaitingRoom(group.scheduler_), group_(group) {}

@@ -497,7 +497,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
  protected:
   /// Parts of the runtime that a team refers to. Not for programs.
   struct Parts {
-    /// Completion of the team.
+    /// Core of the team.
     TeamCore* scope = nullptr;  // nullptr: the rank is no member
     /// Collective operations.
     team::Collectives* collectives = nullptr;

@@ -52,8 +52,8 @@ class Name {
   mutable std::atomic<NameId> known_{0};
 };
 
-/// A stretch of the program, from construction to destruction. It may end on another worker than
-/// the one that it began on, when its task parks in between.
+/// Interval of a trace, from construction to destruction. It may end on another worker than the one
+/// that it began on, if its task parks in between.
 class Span {
  public:
   /// Begins the span; `value` is shown with it.

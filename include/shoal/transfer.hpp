@@ -16,7 +16,8 @@
 
 namespace shoal::memory {
 
-/// Requests of an access to global memory: a part of its completion, to which each of them refers.
+/// Outstanding requests of one access to global memory. It is a part of the completion of that
+/// access, and each request refers to it.
 ///
 /// The destination of answers may be destroyed before they arrive, when the stack of a failed task
 /// unwinds: abandon() returns when no handler writes to the destination any more.
@@ -183,9 +184,9 @@ class Transfer {
   /// A transfer has no value.
   using value_type = void;
 
-  /// A complete transfer.
+  /// Makes a transfer that is complete.
   Transfer() = default;
-  /// Made by GlobalMemory. `writes_here`: answers go to memory of the program.
+  /// Called by GlobalMemory. `writes_here`: answers go to memory of the program.
   Transfer(sync::Ref<memory::PendingValue<void>> pending, bool writes_here)
       : pending_(std::move(pending)) {
     pending_->writes_here = writes_here;

@@ -101,7 +101,7 @@ struct TunnelReceiver {
 template <auto Function, class Root, class Target, class... Fixed>
 class Tunnel {
  public:
-  /// Made by bind().
+  /// Called by bind().
   Tunnel(const object::Place& place, Target target, Fixed... fixed)
       : place_(place),
         target_(target),
