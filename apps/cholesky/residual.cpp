@@ -15,7 +15,7 @@ ResidualCheck::ResidualCheck(shoal::World& world, const apps::TriangleLayout& la
       difference_(layout.n(), layout.n()),
       inputs_(world, layout.partition(), tiles,
               {.name = "tile of L to check",
-               .uses = [](int, int) { return apps::TileTable::kKept; },
+               .uses = [](int, int) { return apps::TileTable::kUnlimited; },
                .arrived = [](int, int) {}}) {}
 
 double ResidualCheck::run() {

@@ -69,11 +69,11 @@ void LocalProduct::b_arrived(int k, int j) {
 }
 
 int LocalProduct::a_uses() const {
-  return context_.mode == ProductMode::blas ? TileTable::kKept : size(shape_.columns);
+  return context_.mode == ProductMode::blas ? TileTable::kUnlimited : size(shape_.columns);
 }
 
 int LocalProduct::b_uses() const {
-  return context_.mode == ProductMode::blas ? TileTable::kKept : size(shape_.rows);
+  return context_.mode == ProductMode::blas ? TileTable::kUnlimited : size(shape_.rows);
 }
 
 void LocalProduct::define_gemm() {

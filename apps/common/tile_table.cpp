@@ -33,7 +33,7 @@ void TileTable::release(int i, int j) {
     is_there = found != part.places.end();
     if (is_there) {
       int& uses_left = found->second.uses_left;
-      if (uses_left == kKept || --uses_left > 0) return;
+      if (uses_left == kUnlimited || --uses_left > 0) return;
       last = std::move(found->second.tile);
       part.places.erase(found);
     }

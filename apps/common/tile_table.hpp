@@ -19,12 +19,12 @@ namespace apps {
 class TileTable {
  public:
   /// Instead of a number of uses: the tile stays until it is dropped.
-  static constexpr int kKept = -1;
+  static constexpr int kUnlimited = -1;
 
   TileTable(int rows, int columns);
 
-  /// Puts a tile that goes away after `uses` calls of release(). The place must be empty.
-  void put(int i, int j, Tile tile, int uses = kKept);
+  /// Puts a tile that ends after `uses` calls of release(). The place must be empty.
+  void put(int i, int j, Tile tile, int uses = kUnlimited);
   /// One use of the tile is over; does nothing for tiles that are kept.
   void release(int i, int j);
   /// Empties the place, and returns its tile.
@@ -40,7 +40,7 @@ class TileTable {
  private:
   struct Place {
     Tile tile;
-    int uses_left = kKept;
+    int uses_left = kUnlimited;
   };
   /// Tasks look at different places at the same time, so each lock guards few of them.
   struct Shard {

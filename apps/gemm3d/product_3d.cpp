@@ -68,7 +68,7 @@ Product3d::Product3d(const apps::ProductContext& context, const Cube& cube, apps
 void Product3d::make_channels(apps::AmKind am) {
   using Receiver = apps::TileChannel::Receiver;
   // Copies stay: they may be on their way to other ranks while they are used here.
-  const auto kept = [](int, int) { return apps::TileTable::kKept; };
+  const auto kept = [](int, int) { return apps::TileTable::kUnlimited; };
   channel_a_ = std::make_unique<apps::TileChannel>(
       world_, am, partition_, a_,
       Receiver{

@@ -241,7 +241,7 @@ class TaskGraph final : private team::Unsatisfied {
       check_unused();
       graph::Slot<K, V>* const to = find_slot<V>(slot);
       if (to == nullptr) refuse_input_type<V>(slot);
-      if (to->takes_many) graph::refuse_reduction(name_, slot);
+      if (to->gathers) graph::refuse_reduction(name_, slot);
       to->reduce = std::move(reduce);
     }
     return *this;
@@ -757,8 +757,9 @@ class TaskGraph final : private team::Unsatisfied {
     if (indegree == 1 && count == 1 && dense_ == nullptr) return spawn(k);
     const std::uint64_t hash = KeyHash<K>{}(k);
     graph::Entry entry;
-    const graph::Fulfill result = dense_ != nullptr ? count_dense(k, count, indegree, entry)
-                                                    : count_apart(hash, k, count, indegree, entry);
+    const graph::Fulfill result = dense_ != nullptr
+                                      ? count_dense(k, count, indegree, entry)
+                                      : count_out_of_line(hash, k, count, indegree, entry);
     record_waiting(hash, result);
     finish(k, result, entry, count);
   }
@@ -780,7 +781,7 @@ class TaskGraph final : private team::Unsatisfied {
       if (known == nullptr) known = &history_->keys.insert(hash, k, {});
       past = *known;
       if (!known->done) {
-        result = count_apart(hash, k, count, indegree, entry);
+        result = count_out_of_line(hash, k, count, indegree, entry);
         known->done = result == graph::Fulfill::ready;
         known->add(count, culprit);
       }
@@ -818,8 +819,8 @@ class TaskGraph final : private team::Unsatisfied {
   [[nodiscard]] Shard& shard_of(std::uint64_t hash) { return shards_[hash & shard_mask_]; }
 
   // Not inlined: one more copy makes the first one longer.
-  [[gnu::noinline]] graph::Fulfill count_apart(std::uint64_t hash, const K& k, int count,
-                                               int indegree, graph::Entry& entry) {
+  [[gnu::noinline]] graph::Fulfill count_out_of_line(std::uint64_t hash, const K& k, int count,
+                                                     int indegree, graph::Entry& entry) {
     Shard& shard = shard_of(hash);
     const sync::StoreReleaseLock lock(shard.mutex);
     return shard.table.fulfill(hash, k, count, indegree, entry);

@@ -32,7 +32,7 @@ struct shoal_world {
   shoal::World& world;
   // Result of the last shoal_wait(), and whether it reported a failure.
   int last_wait = SHOAL_OK;
-  bool failure_told = false;
+  bool failure_reported = false;
   std::vector<std::unique_ptr<shoal_events>> events{};  // the main function's
 };
 // NOLINTEND(readability-identifier-naming)
@@ -205,7 +205,7 @@ int run_main(World& world, int (*main_function)(shoal_world*, void*), void* user
   try {
     world.wait();
   } catch (const TaskError&) {
-    if (!handle.failure_told) throw;
+    if (!handle.failure_reported) throw;
   } catch (const StuckError&) {
     if (handle.last_wait != SHOAL_ERROR_STUCK) throw;
   }
@@ -250,7 +250,7 @@ int shoal_wait(shoal_world* world) {
   // These only the main function can get.
   if (code == SHOAL_OK || code == SHOAL_ERROR_TASK || code == SHOAL_ERROR_STUCK) {
     world->last_wait = code;
-    world->failure_told = code != SHOAL_OK && world->world.core().failed();
+    world->failure_reported = code != SHOAL_OK && world->world.core().failed();
   }
   return code;
 }

@@ -36,15 +36,15 @@ void Link::let_join(const MessageHeader& message) {
   const std::uint64_t count = count_end_.load(std::memory_order_relaxed);
   const std::size_t until_look = (kSendsPerLook - count % kSendsPerLook) % kSendsPerLook;
   const std::size_t to_account = (account_after_bytes_ - unaccounted_bytes_) / step;
-  const std::size_t many = std::min({until_look, to_account, open_->joinable()});
-  if (many == 0) return;
+  const std::size_t joinable = std::min({until_look, to_account, open_->joinable()});
+  if (joinable == 0) return;
   run_kind_ = RunHeader::kind_of(message.handler, message.signature);
   run_size_bytes_ = message.size_bytes;
   next_place_ = open_->messages().data() + open_->messages().size();
-  may_join_ = static_cast<std::uint32_t>(many);
+  may_join_ = static_cast<std::uint32_t>(joinable);
   // relaxed: written under the lock
   left_.store(may_join_, std::memory_order_relaxed);
-  count_end_.store(count + many, std::memory_order_relaxed);
+  count_end_.store(count + joinable, std::memory_order_relaxed);
 }
 
 void Link::settle() {

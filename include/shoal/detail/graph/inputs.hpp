@@ -48,7 +48,7 @@ struct InputOf {
   using Value = wire::Owner<W>;
   using Stored = std::optional<Value>;
   static constexpr bool is_counted = true;  // each task has exactly one
-  static constexpr bool takes_many = false;
+  static constexpr bool gathers = false;
   static decltype(auto) argument(Stored& stored) { return team::as_argument<W>(*stored); }
 };
 /// Takes one value or none.
@@ -57,7 +57,7 @@ struct InputOf<std::optional<W>> {
   using Value = wire::Owner<W>;
   using Stored = std::optional<Value>;
   static constexpr bool is_counted = false;
-  static constexpr bool takes_many = false;
+  static constexpr bool gathers = false;
   static std::optional<W> argument(Stored& stored) {
     if (!stored.has_value()) return std::nullopt;
     return team::as_argument<W>(*stored);
@@ -69,7 +69,7 @@ struct InputOf<Gathered<V>> {
   using Value = V;
   using Stored = Gathered<V>;
   static constexpr bool is_counted = false;
-  static constexpr bool takes_many = true;
+  static constexpr bool gathers = true;
   static Gathered<V> argument(Stored& stored) { return std::move(stored); }
 };
 
@@ -158,7 +158,7 @@ struct Slot {
 
   Function<void(const K& key, V value)> put;  // here; counts as a dependency
   Function<V(V, V)> reduce;                   // joins the values of a task; empty: one may come
-  bool takes_many = false;                    // a Gathered
+  bool gathers = false;                       // a Gathered
   ActiveMessage<K, V> one;
   ActiveMessage<std::vector<K>, V> several;  // and for other ranks, if it is a multicast
 };
@@ -296,7 +296,7 @@ class TypedInputs final : public Inputs<K> {
     auto slot = std::make_shared<Slot<K, V>>(
         scope, name, place, [this](const K& key, V value) { put<I>(key, std::move(value)); },
         [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
-    slot->takes_many = Input<I>::takes_many;
+    slot->gathers = Input<I>::gathers;
     slots_[I] = std::move(slot);
   }
 
@@ -337,7 +337,7 @@ class TypedInputs final : public Inputs<K> {
     Values* values = shard.values.find(hash, key);
     if (values == nullptr) values = &shard.values.insert(hash, key, Values());
     auto& stored = std::get<I>(*values);
-    if constexpr (Input<I>::takes_many) {
+    if constexpr (Input<I>::gathers) {
       stored.values.push_back(std::move(*value));
     } else if (!stored.has_value()) {
       stored.emplace(std::move(*value));
