@@ -18,10 +18,13 @@ import time
 
 
 def need(name):
-    """The module of a peer."""
+    """A module. Without a peer its side is skipped; without shoal something is wrong."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
+        if name == "shoal":
+            sys.exit(f"error: {sys.executable} cannot import shoal: {error}: the package of this "
+                     "build is for another Python, or was not built")
         print(f"skipped: {error}: bench/python/peers installs it", file=sys.stderr)
         sys.exit(77)
 
