@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from . import _core, run
+from ._run import _is_simulated
 
 _DESCRIPTION = """\
 info      what a run would use: ranks, workers, processors, MPI
@@ -87,9 +88,9 @@ def _run(options):
     environment = dict(os.environ)
     if options.workers is not None:
         environment["SHOAL_WORKERS"] = str(options.workers)
-    is_simulated = options.sim or any(word.startswith("--sim") for word in options.arguments)
     if options.sim:
         environment["SHOAL_SIM"] = "on"
+    is_simulated = options.sim or _is_simulated(options.arguments)
     if is_simulated and environment.get("PYTHONHASHSEED", "random") in ("", "random"):
         environment["PYTHONHASHSEED"] = "0"
     if options.seed is not None:

@@ -53,12 +53,14 @@ def _dump_main(call, is_script):
 
 
 def _program():
-    """Path of the program that is running, or None in an interactive interpreter."""
+    """The program that is running: a pair of its module's name, where it was started as one
+    (`python -m pkg.program`), and of its path; None in an interactive interpreter."""
     main = sys.modules.get("__main__")
     path = getattr(main, "__file__", None)
     if path is None or "ipykernel" in sys.modules or not os.path.exists(path):
         return None
-    return os.path.abspath(path)
+    name = getattr(getattr(main, "__spec__", None), "name", "__main__")
+    return None if name == "__main__" else name, os.path.abspath(path)
 
 
 def run_processes(main, count, workers, args, options):
@@ -133,13 +135,16 @@ def _plain(pair):
     return bytes(body), [bytearray(buffer) for buffer in buffers]
 
 
-def _import_program(path):
+def _import_program(name, path):
     """Imports the program as multiprocessing does: as `__main__`, without the code behind
-    `if __name__ == "__main__"`."""
+    `if __name__ == "__main__"`. One that was started as a module is found as one, so that its
+    relative imports work."""
     import runpy
     import types
     module = types.ModuleType("__mp_main__")
-    module.__dict__.update(runpy.run_path(path, run_name="__mp_main__"))
+    found = (runpy.run_path(path, run_name="__mp_main__") if name is None
+             else runpy.run_module(name, run_name="__mp_main__"))
+    module.__dict__.update(found)
     module.__file__ = path
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
 
@@ -150,7 +155,7 @@ def _serve():
     program, paths, words = pickle.loads((folder / "program").read_bytes())
     sys.path[:], sys.argv[:] = paths, words
     if program is not None:
-        _import_program(program)
+        _import_program(*program)
     main, options = pickle.loads((folder / "main").read_bytes())
     from ._run import run
     rank = []

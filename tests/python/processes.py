@@ -1,5 +1,6 @@
 """shoal.run(processes=): processes.py CASE."""
 
+import os
 import sys
 import time
 
@@ -33,15 +34,13 @@ def unsendable(world):
 
 
 def waits(world):
-    if world.rank == 0:
-        print("waits", flush=True)
-    shoal.sleep(60)
+    os.write(1, b"waits %d\n" % os.getpid())  # whole lines, also of two processes
+    shoal.sleep(3600)
 
 
 def spins(world):
-    if world.rank == 0:
-        print("waits", flush=True)
-    time.sleep(60)
+    os.write(1, b"waits %d\n" % os.getpid())
+    time.sleep(3600)
 
 
 CASES = {"whole": whole, "raises": raises, "unsendable": unsendable, "waits": waits,

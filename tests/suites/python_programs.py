@@ -1,5 +1,6 @@
 """Programs with the package shoal of this build: embedded, simulated, and over MPIs."""
 
+import contextlib
 import os
 import re
 import signal
@@ -270,6 +271,26 @@ class Processes(Programs):
         said = self.run_python("processes", "raises").output
         self.assertRegex(said, "odd: rank 1 of 2 [|] on rank 1:[^$]*in raises")
 
+    def test_module(self):
+        """A program that was started by -m is imported as a module: its relative imports work."""
+        folder = self.folder()
+        package = folder / "package"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "parts.py").write_text("def part(rank):\n    return 10 + rank\n")
+        text = ("import shoal\n"
+                "from .parts import part\n"
+                "def main(world):\n"
+                "    return world.allgather(part(world.rank))\n"
+                "if __name__ == '__main__':\n"
+                "    print(shoal.run(main, processes=2))\n")
+        for name, program in (("program", "package.program"), ("__main__", "package")):
+            (package / f"{name}.py").write_text(text)
+            with self.subTest(program=program):
+                result = self.run_command([self.python, "-m", program], folder=folder,
+                                          environment=self.environment)
+                self.assertEqual(result.output.strip(), "[10, 11]")
+
     def test_refusals(self):
         self.tells("result of .* cannot be sent",
                    self.run_python("processes", "unsendable", code=1))
@@ -283,6 +304,7 @@ class Processes(Programs):
 
     @suite.cases(["waits", "spins"])
     def test_interrupted(self, case):
+        """All processes end; left alone, they would wait for much longer than this test."""
         process = subprocess.Popen(
             [self.python, suite.build().source / "tests/python/processes.py", case],
             env=os.environ | self.environment | suite.build().mpi_environment, text=True,
@@ -290,11 +312,18 @@ class Processes(Programs):
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        self.assertEqual(process.stdout.readline(), "waits\n")
+        ranks = [int(process.stdout.readline().removeprefix("waits ")) for _ in range(2)]
+        self.addCleanup(self.end, ranks)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=self.timeout), -signal.SIGINT)
         # The streams end when the last process of the launch has ended.
-        self.assertIn("KeyboardInterrupt", process.stderr.read())
+        _, errors = process.communicate(timeout=self.timeout)
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+
+    def end(self, processes):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
 
 
 class Packages(Programs):
