@@ -1,6 +1,8 @@
 """The rules of tools/, .clang-format and .clang-tidy hold, and refuse what they should;
 lint_layers.py and lint_throws.py have more of that."""
 
+import os
+
 import suite
 
 
@@ -31,7 +33,17 @@ class Rules(suite.Suite):
         self.tool("lint", "format")
 
     def test_tidy_refuses_bad_code(self):
-        self.tool("lint", "bad")
+        self.tidy("bad")
+
+    def test_tidy_of_another_machine(self):
+        """The version that is pinned is not there: no other one takes its place."""
+        folder = self.folder()
+        (folder / "uname").write_text("#!/bin/sh\necho another\n")
+        (folder / "uname").chmod(0o755)
+        path = f"{folder}:{os.environ['PATH']}"
+        skipped = self.tool("lint", "bad", environment={"PATH": path, "CLANG_TIDY": ""},
+                            code=suite.SKIPPED)
+        self.assertIn("nothing is checked without clang-tidy", skipped.errors)
 
     def test_wheel_without_network(self):
         refused = self.tool("wheel", "nothing==1", "sha256:0",

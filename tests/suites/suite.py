@@ -141,6 +141,13 @@ class Suite(unittest.TestCase):
             self.skipTest(f"no {build().data / name}")
         return build().data / name
 
+    def tidy(self, *arguments, **options):
+        """Runs tools/lint with clang-tidy; skips the case where that cannot be fetched."""
+        result = self.run_command([build().source / "tools/lint", *arguments], code=(0, SKIPPED),
+                                  **options)
+        if result.code == SKIPPED:
+            self.skipTest(result.errors.strip().splitlines()[-1])
+
     def folder(self):
         """A folder that lasts as long as the case."""
         folder = tempfile.TemporaryDirectory(prefix="shoal-suite-")

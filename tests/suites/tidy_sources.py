@@ -6,8 +6,7 @@ import suite
 class Sources(suite.Suite):
 
     def test_library(self):
-        build = suite.build()
-        self.run_command([build.source / "tools/lint", "tidy", build.folder], timeout=600)
+        self.tidy("tidy", suite.build().folder, timeout=600)
 
 
 if __name__ == "__main__":
