@@ -2,7 +2,9 @@
 // Locks and meeting points for tasks: waiting parks the task, and its worker runs others.
 //
 // Each object outlives all calls on it; but a task that returns from the wait() of a Latch may
-// destroy it, if no other task is in its wait(): count_down() does not touch it any more. Each is
+// destroy it, if no other task is in its wait(): count_down() does not touch it any more. So a
+// ConditionVariable outlives the calls of its waiters, unlike that of the standard library, also
+// when all are notified: a deadline that passes just then, or a failure, still looks at it. Each is
 // made on a rank, for the tasks, the main function and the threads of that rank. Handlers may use
 // calls that never block. lock(), acquire(), wait(), arrive_and_wait() and all calls with a
 // deadline are refused in handlers and on other ranks with CheckError, even where they would not

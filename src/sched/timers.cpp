@@ -3,6 +3,7 @@
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/sync/waiter.hpp>
+#include <shoal/error.hpp>
 #include <shoal/sleep.hpp>
 
 #include <fmt/format.h>
@@ -13,6 +14,10 @@
 #include <string>
 
 namespace shoal::sched {
+
+void refuse_time() {
+  throw CheckError("a time that is not a number (NaN): give a duration or a time that is one");
+}
 
 struct Timers::Order : std::set<Timer*, Earlier> {};
 

@@ -9,6 +9,7 @@
 #include <shoal/sleep.hpp>
 #include <shoal/when.hpp>
 
+#include "support/extreme_times.hpp"
 #include "support/run_world.hpp"
 #include "support/turn_world.hpp"
 #include "support/virtual_time.hpp"
@@ -88,6 +89,65 @@ TEST(Deadline, ThatHasPassedAlready_OnlyLooks) {
     EXPECT_EQ(future.wait_for(-1h), FutureStatus::ready);
     future.get();
     EXPECT_LE(world.now_ns() - begin, kFewSteps_ns);
+  });
+}
+
+// A wait that has passed returns at once; one that never ends takes what comes.
+TEST(Deadline, AtTheEndsOfItsType_IsNeitherForgottenNorForEver) {
+  in_virtual_time([](World& world) {
+    Promise<void> never;
+    const SharedFuture<void> nothing = never.future().share();
+    const std::uint64_t begin = world.now_ns();
+    shoal::testing::for_each_short_delay([&](auto delay) {
+      EXPECT_EQ(nothing.wait_for(delay), FutureStatus::timeout);
+      shoal::sleep_for(delay);
+    });
+    shoal::testing::for_each_early_time(
+        [&](auto time) { EXPECT_EQ(nothing.wait_until(time), FutureStatus::timeout); });
+    EXPECT_LE(world.now_ns() - begin, 10 * kFewSteps_ns);
+    const auto fulfilled = [&](auto wait) {
+      Future<int> future = world.async([] {
+        shoal::sleep_for(1s);
+        return 7;
+      });
+      EXPECT_EQ(wait(future), FutureStatus::ready);
+      EXPECT_EQ(future.get(), 7);
+    };
+    shoal::testing::for_each_long_delay([&](auto delay) {
+      fulfilled([&](Future<int>& future) { return future.wait_for(delay); });
+    });
+    shoal::testing::for_each_late_time([&](auto time) {
+      fulfilled([&](Future<int>& future) { return future.wait_until(time); });
+    });
+    EXPECT_LE(world.now_ns() - begin, 12'000'000'000U);
+    EXPECT_THROW(shoal::sleep_for(shoal::testing::kNoDuration), shoal::CheckError);
+    EXPECT_THROW(std::ignore = nothing.wait_for(shoal::testing::kNoDuration), shoal::CheckError);
+    // Virtual time gets that far, and no further: then nothing is left to wait for.
+    shoal::testing::for_each_long_delay(
+        [&](auto delay) { EXPECT_EQ(nothing.wait_for(delay), FutureStatus::timeout); });
+    shoal::testing::for_each_late_time(
+        [&](auto time) { EXPECT_EQ(nothing.wait_until(time), FutureStatus::timeout); });
+    never.set_value();
+  });
+}
+
+TEST(Deadline, OfATeam_AtTheEndsOfItsType_CancelsAtOnceOrNever) {
+  in_virtual_time([](World& world) {
+    const auto is_cancelled = [&](auto delay) {
+      shoal::Team team(world, {Rank(0)}, "attempt");
+      const shoal::Deadline deadline(team, delay);
+      team.spawn([] { shoal::sleep_for(1s); });
+      try {
+        team.wait();
+      } catch (const shoal::TaskError& error) {
+        EXPECT_TRUE(error.is_cancellation());
+        return true;
+      }
+      return false;
+    };
+    shoal::testing::for_each_short_delay([&](auto delay) { EXPECT_TRUE(is_cancelled(delay)); });
+    shoal::testing::for_each_long_delay([&](auto delay) { EXPECT_FALSE(is_cancelled(delay)); });
+    EXPECT_THROW(is_cancelled(shoal::testing::kNoDuration), shoal::CheckError);
   });
 }
 

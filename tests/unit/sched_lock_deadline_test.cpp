@@ -5,6 +5,7 @@
 #include <shoal/sleep.hpp>
 #include <shoal/sync.hpp>
 
+#include "support/extreme_times.hpp"
 #include "support/many_orders.hpp"
 #include "support/run_world.hpp"
 #include "support/sizes.hpp"
@@ -14,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -55,6 +57,68 @@ void expect_passed(const World& world, std::uint64_t begin_ns, std::uint64_t sec
 }
 
 // --- each lock, in virtual time
+
+struct Locks {
+  Mutex mutex{"busy"};
+  Semaphore semaphore{0, "permits"};
+  Mutex of_condition{"of the condition"};
+  ConditionVariable condition{"news"};
+  Latch latch{1, "the start"};
+};
+
+/// Waits for each lock in turn, for a duration or until a time; returns how many it got.
+template <class Limit>
+int count_by(Locks& locks, Limit limit) {
+  std::vector<bool> got;
+  std::unique_lock lock(locks.of_condition, std::defer_lock);
+  if constexpr (shoal::sched::Duration<Limit>) {
+    got.push_back(locks.mutex.try_lock_for(limit));
+    got.push_back(locks.semaphore.try_acquire_for(limit));
+    lock.lock();
+    got.push_back(locks.condition.wait_for(lock, limit) == FutureStatus::ready);
+    got.push_back(locks.latch.wait_for(limit) == FutureStatus::ready);
+  } else {
+    got.push_back(locks.mutex.try_lock_until(limit));
+    got.push_back(locks.semaphore.try_acquire_until(limit));
+    lock.lock();
+    got.push_back(locks.condition.wait_until(lock, limit) == FutureStatus::ready);
+    got.push_back(locks.latch.wait_until(limit) == FutureStatus::ready);
+  }
+  if (got.front()) locks.mutex.unlock();
+  return static_cast<int>(std::ranges::count(got, true));
+}
+
+TEST(LockDeadline, AtTheEndsOfItsType_IsNeitherForgottenNorForEver) {
+  in_virtual_time([](World& world) {
+    Locks held;
+    held.mutex.lock();
+    const std::uint64_t begin = world.now_ns();
+    const auto over = [&](auto limit) {
+      EXPECT_EQ(world.async([&] { return count_by(held, limit); }).get(), 0);
+    };
+    shoal::testing::for_each_short_delay(over);
+    shoal::testing::for_each_early_time(over);
+    EXPECT_LE(world.now_ns() - begin, kSecond_ns);
+    held.mutex.unlock();
+    const auto never = [&](auto limit) {
+      Locks locks;
+      locks.mutex.lock();
+      shoal::Future<int> count = world.async([&] { return count_by(locks, limit); });
+      shoal::sleep_for(1s);
+      locks.mutex.unlock();
+      shoal::sleep_for(1s);
+      locks.semaphore.release();
+      shoal::sleep_for(1s);
+      locks.condition.notify_all();
+      shoal::sleep_for(1s);
+      locks.latch.count_down();
+      EXPECT_EQ(count.get(), 4);
+    };
+    shoal::testing::for_each_long_delay(never);
+    shoal::testing::for_each_late_time(never);
+    EXPECT_THROW(count_by(held, shoal::testing::kNoDuration), shoal::CheckError);
+  });
+}
 
 TEST(LockDeadline, OfAMutex_EndsTheWaitAtItsTime) {
   in_virtual_time([](World& world) {

@@ -141,13 +141,14 @@ std::uint64_t due_ns(const Scheduler& scheduler, D delay) {
   return Timers::due_ns(scheduler.env().now_ns(), to_ns(delay));
 }
 /// Returns the time of the rank's clock for a time of Team::now_ns(), or for one of another clock,
-/// which tells how much time is left.
+/// which tells how much time is left. A time before the first one, or a negative one, has come.
 template <Deadline D>
 std::uint64_t due_ns(const Scheduler& scheduler, D time) {
   if constexpr (std::integral<D>) {
-    return static_cast<std::uint64_t>(time);
+    const std::uint64_t due_ns = time > D{0} ? static_cast<std::uint64_t>(time) : 0;
+    return due_ns < Timers::kLast_ns ? due_ns : Timers::kLast_ns;
   } else {
-    return due_ns(scheduler, time - D::clock::now());
+    return Timers::due_ns(scheduler.env().now_ns(), ns_until(time));
   }
 }
 

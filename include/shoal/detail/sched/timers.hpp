@@ -22,20 +22,44 @@ concept Duration = requires(const D& duration) {
 /// A std::chrono::time_point, or a time of Team::now_ns().
 template <class T>
 concept Deadline = std::integral<T> || requires(const T& time) {
-  { time - T::clock::now() } -> Duration;
+  { time.time_since_epoch() } -> Duration;
+  { T::clock::now().time_since_epoch() } -> Duration;
 };
 
-/// Rounded up; 0 for less than that. 285 years for what is longer: more a thread cannot sleep.
-template <Duration D>
-std::uint64_t to_ns(D duration) {
-  constexpr std::uint64_t kMax_ns = 9'000'000'000'000'000'000;
-  constexpr long double kTick_ns =
-      1e9L * static_cast<long double>(D::period::num) / static_cast<long double>(D::period::den);
-  const long double ns = static_cast<long double>(duration.count()) * kTick_ns;
-  if (ns >= static_cast<long double>(kMax_ns)) return kMax_ns;
-  if (!(ns > 0)) return 0;
+/// The longest delay, 285 years: longer ones become it.
+inline constexpr std::uint64_t kDelayMax_ns = 9'000'000'000'000'000'000;
+
+/// Throws CheckError for a time that is not a number.
+[[noreturn]] void refuse_time();
+
+/// Returns a delay of `ns` nanoseconds: rounded up, 0 for a negative one, at most kDelayMax_ns.
+/// **Errors**: CheckError for a delay that is not a number.
+inline std::uint64_t delay_of(long double ns) {
+  if (ns >= static_cast<long double>(kDelayMax_ns)) return kDelayMax_ns;
+  if (ns <= 0) return 0;
+  if (!(ns > 0)) [[unlikely]]
+    refuse_time();
   const auto whole = static_cast<std::uint64_t>(ns);
   return static_cast<long double>(whole) < ns ? whole + 1 : whole;
+}
+
+/// Returns the nanoseconds of a duration of any type, which no computation overflows.
+template <Duration D>
+constexpr long double count_ns(D duration) {
+  constexpr long double kTick_ns =
+      1e9L * static_cast<long double>(D::period::num) / static_cast<long double>(D::period::den);
+  return static_cast<long double>(duration.count()) * kTick_ns;
+}
+/// Returns the delay of a duration, see delay_of().
+template <Duration D>
+std::uint64_t to_ns(D duration) {
+  return delay_of(count_ns(duration));
+}
+/// Returns the delay from now on until a time of a clock.
+template <class TimePoint>
+std::uint64_t ns_until(TimePoint time) {
+  return delay_of(count_ns(time.time_since_epoch()) -
+                  count_ns(TimePoint::clock::now().time_since_epoch()));
 }
 
 /// Something that happens at its time.
@@ -61,10 +85,13 @@ class Timers {
   ~Timers();
   Timers(const Timers&) = delete;
   Timers& operator=(const Timers&) = delete;
+  /// The last time at which a timer expires. The rest is room for what a simulated rank adds.
+  static constexpr std::uint64_t kLast_ns = kNever - (std::uint64_t{1} << 60U);
   /// When a delay that begins now is over.
   [[nodiscard]] static std::uint64_t due_ns(std::uint64_t now_ns, std::uint64_t delay_ns) {
-    const std::uint64_t left_ns = kNever - 1 - now_ns;
-    return now_ns + (delay_ns < left_ns ? delay_ns : left_ns);
+    if (delay_ns > kDelayMax_ns) delay_ns = kDelayMax_ns;
+    if (now_ns >= kLast_ns) return now_ns;
+    return delay_ns < kLast_ns - now_ns ? now_ns + delay_ns : kLast_ns;
   }
 
   /// True if it is now the first to expire. A timer that is set must not be set again.
