@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
@@ -217,12 +218,31 @@ std::shared_ptr<Topology::Handle> Topology::load_machine(bool asks_processors) {
   return shows_cores || asks_processors ? handle : load_machine(true);
 }
 
+/// The machine as a process has read it.
+struct Topology::OfProcess {
+  pid_t process;
+  std::shared_ptr<Handle> machine;
+  const OfProcess* before;  // that of the process that this one was forked from
+};
+
 // hwloc unloads its plug-ins with the last topology, and loading them takes longer than reading the
 // machine. This one lasts, also beside destructors of globals. Nothing changes it, so any thread
-// may read it.
+// may read it. A process that was forked may have been moved to other processors, and reads again;
+// no lock, as another thread could have held it.
 Topology Topology::of_process() {
-  static const auto* const machine = new std::shared_ptr<Handle>(load_machine(false));
-  return {*machine, read_file};
+  static std::atomic<const OfProcess*> known{nullptr};
+  const OfProcess* last = known.load(std::memory_order_acquire);
+  if (last == nullptr || last->process != getpid()) {
+    const auto* const mine = new OfProcess{getpid(), load_machine(false), last};
+    // acq_rel: readers see the machine; acquire: that of a thread that was first
+    if (known.compare_exchange_strong(last, mine, std::memory_order_acq_rel,
+                                      std::memory_order_acquire)) {
+      last = mine;
+    } else {
+      delete mine;
+    }
+  }
+  return {last->machine, read_file};
 }
 
 Topology::Topology(const ReadFile& read) : Topology(load_machine(false), read) {}

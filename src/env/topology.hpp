@@ -67,8 +67,9 @@ class Topology {
   /// `read`: how the CPU quota is found. Errors: ConfigError when hwloc cannot read the machine.
   /// Cost: milliseconds.
   explicit Topology(const ReadFile& read = read_file);
-  /// The machine as the first call in this process found it; the calling thread's binding, and the
-  /// CPU quota, as they are now. Errors: as above. Cost: milliseconds, the first time.
+  /// The machine as the first call in this process found it (a process that was forked calls anew);
+  /// the calling thread's binding, and the CPU quota, as they are now. Errors: as above. Cost:
+  /// milliseconds, the first time.
   static Topology of_process();
   /// A machine that does not exist, for tests, written as hwloc does: "pack:2 core:4 pu:2".
   /// An empty `allowed` allows all of it. Errors: CheckError for a text that hwloc refuses.
@@ -118,6 +119,7 @@ class Topology {
 
  private:
   struct Handle;  // owns the hwloc topology
+  struct OfProcess;
   struct Core {
     int package = 0;
     int index = 0;

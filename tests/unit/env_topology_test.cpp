@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -275,6 +276,20 @@ TEST(Topology, OfTheProcess_IsReadOnce_AndSeesTheBindingOfItsCaller) {
     unsetenv("HWLOC_SYNTHETIC");
   }).join();
   EXPECT_EQ(Topology::of_process().allowed(), machine.allowed());
+}
+
+TEST(Topology, OfAProcessThatWasForked_IsReadAnew) {
+  const int others = Topology::of_process().machine_pus() + 5;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    setenv("HWLOC_SYNTHETIC", ("core:" + std::to_string(others) + " pu:1").c_str(), 1);
+    _exit(Topology::of_process().machine_pus() == others ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Topology::of_process().machine_pus(), others - 5);
 }
 
 TEST(Topology, CountUnbindable_LeavesTheThreadWhereItWas) {
