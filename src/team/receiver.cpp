@@ -144,13 +144,13 @@ void Receiver::on_packet(net::Packet* packet) {
 
 void Receiver::take_in_order(net::Packet* packet) {
   std::size_t offset = 0;
-  if (!unexpected_.any()) [[likely]] {
+  if (!unexpected_.any(*packet)) [[likely]] {
     if (process(packet, offset, packet->messages().size())) [[likely]]
       return packet->release();
   } else if (unexpected_.wants_retry()) {
     retry_unexpected();  // earlier ones first
   }
-  take_or_keep({net::PacketHolder(packet), offset});
+  take_or_keep(PacketPart(net::PacketHolder(packet), offset));
 }
 
 void Receiver::retry_unexpected() {

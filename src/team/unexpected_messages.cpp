@@ -21,6 +21,20 @@ namespace shoal::team {
 
 // --- packets
 
+PacketPart::~PacketPart() {
+  if (empty()) return;
+  const std::span<const std::byte> messages = packet->messages();
+  net::Run run;
+  while (offset < messages.size() && net::read_run(messages, offset, run)) {
+    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
+      if ((run.handler & kObjectBit) == 0) continue;
+      std::span<const std::byte> arguments = messages.subspan(offset, run.size_bytes);
+      if ((run.handler & kMulticastBit) != 0) arguments = open_multicast(arguments).arguments;
+      delete net::object_at(arguments.data());
+    }
+  }
+}
+
 void PacketReader::refuse(const net::Packet& packet, const net::Run& run) const {
   fatal_(fmt::format("corrupt packet from rank {}: {} messages of {} bytes end behind it",
                      packet.header().source, std::uint64_t{run.count},
@@ -141,7 +155,7 @@ std::vector<PacketPart> PacketReader::take_first(PacketPart& part) const {
   read_run(packet, part.offset, run);
   const std::uint64_t each = count_of_stream(run);
   for (std::uint64_t i = 0; i < run.count; i += each, part.offset += each * run.step()) {
-    parts.push_back({copy_of(packet, run, part.offset)});
+    parts.emplace_back(copy_of(packet, run, part.offset));
     parts.back().packet->header().first_message = number;
     if (number != 0) number += static_cast<std::uint32_t>(each);
   }
@@ -201,7 +215,7 @@ void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed
     in_windows_.store(true, std::memory_order_seq_cst);
     if (waiting_senders_ > 0) leave(entry);
     count_.fetch_add(messages, std::memory_order_release);
-    any_ = true;
+    lanes_ |= std::uint64_t{1} << stream.lane;
     if (is_first) {
       entry.handler = first.handler & kIndexMask;
       entry.passed_on = passed_on;
@@ -243,7 +257,7 @@ std::vector<PacketPart> UnexpectedMessages::take_all() {
     for (auto& [stream, entry] : entries_) std::ranges::move(entry.parts, std::back_inserter(all));
     entries_.clear();
     count_.store(0, std::memory_order_release);
-    any_ = false;
+    lanes_ = 0;
     retry_.store(false, std::memory_order_seq_cst);
   }
   std::ranges::sort(all, {}, [](const auto& one) { return one.first; });
@@ -259,14 +273,17 @@ std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
   {
     const sync::Lock lock(mutex_);
     if (channels_.find(team) != nullptr) return 0;
+    lanes_ = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
       const auto here = it++;
-      if (here->first.team != team || here->first.source != source.value()) continue;
+      if (here->first.team != team || here->first.source != source.value()) {
+        lanes_ |= std::uint64_t{1} << here->first.lane;
+        continue;
+      }
       count_.fetch_sub(here->second.count, std::memory_order_release);
       dropped.push_back(std::move(here->second));
       entries_.erase(here);
     }
-    any_ = !entries_.empty();
   }
   std::uint64_t count = 0;
   for (const Entry& entry : dropped) {
@@ -275,7 +292,7 @@ std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
   return count;
 }
 
-// Frees the buffers of the messages.
+// Ends the large messages, and acknowledges all. The part owns the arguments.
 std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
   std::uint64_t count = 0;
   net::Packet& packet = *part.packet;
@@ -289,7 +306,6 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
       if ((run.handler & kMulticastBit) != 0) {
         message.arguments = open_multicast(message.arguments).arguments;
       }
-      if ((run.handler & kObjectBit) != 0) delete object_of(message);
       if ((run.handler & kLargeBit) != 0) {
         std::span<const std::byte> rest;
         drop_large(message, split_large(message, rest));

@@ -46,10 +46,21 @@ struct Stream {
   [[nodiscard]] Rank sender() const { return Rank(is_multicast() ? origin : source); }
 };
 
-/// Messages of a packet from `offset` on, where a run begins.
+/// Messages of a packet from `offset` on, where a run begins. The part owns their arguments that
+/// are objects. Code that handles messages, or gives them to another part, moves `offset` on.
 struct PacketPart {
   net::PacketHolder packet;
   std::size_t offset = 0;
+
+  explicit PacketPart(net::PacketHolder messages, std::size_t begin = 0)
+      : packet(std::move(messages)), offset(begin) {}
+  PacketPart(PacketPart&& other) noexcept = default;
+  PacketPart& operator=(PacketPart&& other) noexcept {
+    std::swap(packet, other.packet);
+    std::swap(offset, other.offset);
+    return *this;
+  }
+  ~PacketPart();
 
   [[nodiscard]] bool empty() const {
     return packet == nullptr || offset == packet->messages().size();
@@ -106,8 +117,11 @@ class UnexpectedMessages {
 
   // --- the progress context's
 
-  /// Returns whether messages wait.
-  [[nodiscard]] bool any() const { return any_; }
+  /// Returns whether messages of the lane of a packet wait. Those of other lanes have an order of
+  /// their own: control messages about a team that is never made hold nothing else up.
+  [[nodiscard]] bool any(const net::Packet& packet) const {
+    return ((lanes_ >> packet.header().lane) & 1U) != 0;
+  }
   /// Returns whether messages of the stream wait: later ones of it then wait behind them.
   [[nodiscard]] bool has(const Stream& stream) const;
   /// Returns whether the messages of the stream that wait are multicasts which this rank has
@@ -187,7 +201,7 @@ class UnexpectedMessages {
   int waiting_senders_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::map<Absent, std::string> names_ SHOAL_GUARDED_BY(mutex_);  // "": asked for
   std::atomic<std::uint64_t> count_{0};
-  bool any_ = false;  // the progress context's
+  std::uint64_t lanes_ = 0;  // a bit for each one that messages wait of; the progress context's
   std::atomic<bool> in_windows_{false};
   std::atomic<bool> retry_{false};  // handlers were opened since messages were last tried again
 };

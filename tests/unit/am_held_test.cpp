@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <random>
 #include <thread>
@@ -260,6 +262,45 @@ TEST(HeldForever, ObjectsInTheMessages_AreFreed) {
                       }),
             1);
   EXPECT_EQ(shared.use_count(), 1U);
+}
+
+/// Arguments that count themselves.
+struct CountedObject final : net::ObjectMessage {
+  explicit CountedObject(int& count) : live(count) { ++live; }
+  CountedObject(const CountedObject&) = delete;
+  ~CountedObject() override { --live; }
+  int& live;
+};
+
+// What becomes of a table of messages when a world has failed.
+TEST(HeldForever, PartsOfPackets_OwnTheObjectsThatAreLeftInThem) {
+  int live = 0;
+  std::vector<std::unique_ptr<CountedObject>> handled;
+  const auto make_part = [&](bool are_handled = false) {
+    const net::MessageHeader header{net::kObjectBit | net::kInstanceBit, 7, sizeof(void*)};
+    net::PacketHolder packet(net::Packet::create(1024));
+    for (int i = 0; i < 3; ++i) {
+      auto* const object = new CountedObject(live);
+      if (are_handled) handled.emplace_back(object);
+      const auto bits = reinterpret_cast<std::uintptr_t>(object);
+      std::memcpy(packet->add_message(header).data(), &bits, sizeof bits);
+    }
+    return team::PacketPart(std::move(packet));
+  };
+  { const team::PacketPart part = make_part(); }
+  EXPECT_EQ(live, 0);
+  {
+    team::PacketPart part = make_part();
+    team::PacketPart other = make_part();
+    part = std::move(other);
+    EXPECT_EQ(live, 6);  // each is one of the two
+  }
+  EXPECT_EQ(live, 0);
+  {
+    team::PacketPart part = make_part(true);
+    part.offset = part.packet->messages().size();
+  }
+  EXPECT_EQ(live, 3);
 }
 
 TEST_P(Held, FailureWhileMessagesAreHeld_DropsThem) {
