@@ -203,9 +203,10 @@ bool Loop::needs(const sched::Task& task) const {
 }
 
 std::string Loop::describe() const {
-  return fmt::format("{}, of which {} iterations have not ended", name(),
-                     left_.load(std::memory_order_relaxed));
+  return fmt::format("{} iterations that have not ended", left_.load(std::memory_order_relaxed));
 }
+
+std::string Loop::trace_text() const { return "the end of " + name(); }
 
 bool Loop::skips() {
   // relaxed: to skip a piece later does no harm; the error is read at the end of the loop
@@ -377,6 +378,12 @@ void run_short_range(const char* call, const LoopOptions& options, std::int64_t 
 
 void run_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                bool single) {
+  const sched::LongCall here(call, options.name);
+  share_range(call, options, count, block, single);
+}
+
+void share_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
+                 bool single) {
   if (count <= 1) {
     check_caller(call);
     if (count == 1) block(0, 1);

@@ -1,6 +1,7 @@
 #include <shoal/static_graph.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/long_task.hpp>
 #include <shoal/error.hpp>
 #include <shoal/task_group.hpp>
 
@@ -65,6 +66,7 @@ void StaticGraph::run() {
   } const ends{running_};
   if (!checked_) check();
   for (Node& node : nodes_) node.missing_.store(node.needs_, std::memory_order_relaxed);
+  const sched::LongCall here("a static graph", name_);
   TaskGroup group(name_);
   for (Node* const node : first_) spawn(*this, *node, group);
   group.wait();
@@ -80,7 +82,10 @@ void StaticGraph::spawn(StaticGraph& graph, Node& node, TaskGroup& group) {
 // the graph is a chain.
 void StaticGraph::run_from(Node* node, TaskGroup& group) {
   while (node != nullptr && !group.is_cancelled()) {
-    const int chosen = node->function_();
+    const int chosen = [node] {
+      const sched::LongCall here("a task of a static graph", node->name_);
+      return node->function_();
+    }();
     Node* next = nullptr;
     if (node->is_condition_) {
       if (chosen >= 0 && static_cast<std::size_t>(chosen) < node->successors_.size()) {

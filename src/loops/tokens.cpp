@@ -36,6 +36,7 @@ Tokens::Tokens(std::string name, const std::vector<StageMode>& stages)
 }
 
 void Tokens::run(std::vector<Token*> tokens) {
+  const sched::LongCall here("pipeline", name_);
   TaskGroup group(name_);
   group_ = &group;
   token_count_ = tokens.size();

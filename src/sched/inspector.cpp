@@ -51,8 +51,7 @@ void add_parked(const Parked& one, const LockHolders& holders, WorkerState& stat
   state.parked.push_back(
       {one.name(), holders.where(one), one.since_ns, one.is_main(), one.polls, one.due_ns});
   for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
-    state.parked.push_back(
-        {name_of(outer->task), outer->waitable.describe(), one.since_ns, false, one.polls});
+    state.parked.push_back({name_of(outer->task), outer->where(), one.since_ns, false, one.polls});
   }
 }
 

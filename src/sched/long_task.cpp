@@ -2,6 +2,10 @@
 
 #include <shoal/detail/trace/probes.hpp>
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "sched/traced.hpp"
 #include "sched/worker.hpp"
 
@@ -51,6 +55,30 @@ void show_in_trace(Task& task, std::uint64_t cause, std::string_view key) noexce
   if (!key.empty()) trace::describe_task(task.trace_id, key);
   trace::task_ready(task.trace_id, cause);
   traced::started(task);
+}
+
+LongCall::LongCall(const char* call, std::string_view name) noexcept : call_(call), name_(name) {
+  const Worker* const worker = current_worker();
+  if (worker == nullptr || worker->activity.handler_depth > 0) return;
+  is_known_ = true;
+  outer_ = std::exchange(worker->fibers.current().in_call, this);
+  if (!trace::on<trace::Category::task>()) [[likely]]
+    return;
+  span_ = trace::new_id();
+  trace::detail::record(trace::Kind::span_begin, span_, 0,
+                        trace::detail::name_of(name_.empty() ? call_ : name_));
+}
+
+// The task may have gone on on another worker, on the same stack.
+LongCall::~LongCall() {
+  if (is_known_) current_worker()->fibers.current().in_call = outer_;
+  if (span_ != 0) [[unlikely]]
+    trace::detail::record(trace::Kind::span_end, span_, 0, 0);
+}
+
+std::string LongCall::describe() const {
+  if (name_.empty() || name_ == call_) return call_;
+  return fmt::format("{} '{}'", call_, name_);
 }
 
 }  // namespace shoal::sched

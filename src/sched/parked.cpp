@@ -1,5 +1,6 @@
 #include "sched/parked.hpp"
 
+#include <shoal/detail/sched/long_task.hpp>
 #include <shoal/detail/sched/waiting_tasks.hpp>
 #include <shoal/error.hpp>
 
@@ -30,6 +31,16 @@ std::string Parked::name() const {
 std::string Parked::where() const {
   return waitable != nullptr ? waitable->describe() : std::string(what);
 }
+
+namespace {
+
+std::string in_call_text(const LongCall* call) {
+  return call != nullptr ? ", in " + call->describe() : "";
+}
+
+}  // namespace
+
+std::string Nesting::where() const { return waitable.describe() + in_call_text(in_call); }
 
 void ParkedList::link(ParkedWaiter& one) {
   one.in_list = true;
@@ -125,12 +136,13 @@ void LockHolders::add(const Task& task) {
 
 std::string LockHolders::where(const Parked& one) const {
   const Task* const holder = one.waitable != nullptr ? one.waitable->holder() : nullptr;
-  if (holder == nullptr) return one.where();
+  const std::string in_call = in_call_text(one.in_call);
+  if (holder == nullptr) return one.where() + in_call;
   const auto it = names_.find(holder);
   return it != names_.end() && !it->second.empty()
-             ? fmt::format("{}, which '{}' holds", one.where(), it->second)
-             : fmt::format("{}, which a task holds that is ready, or has ended without unlock()",
-                           one.where());
+             ? fmt::format("{}, which '{}' holds{}", one.where(), it->second, in_call)
+             : fmt::format("{}, which a task holds that is ready, or has ended without unlock(){}",
+                           one.where(), in_call);
 }
 
 namespace {
@@ -187,7 +199,7 @@ std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& li
       ++kinds[{line.name, line.where}];
       const Task* inner = one.task;
       for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
-        WaitLine below{name_of(outer->task), outer->waitable.describe()};
+        WaitLine below{name_of(outer->task), outer->where()};
         ++kinds[{below.name, below.where}];
         waits_for[&outer->task] = inner;
         waits[&outer->task] = std::move(below);

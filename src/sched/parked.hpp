@@ -17,13 +17,18 @@
 
 namespace shoal::sched {
 
+class LongCall;
 class ParkedList;
 
 /// A task that waits for one that it has begun on its own stack.
 struct Nesting {
   const Task& task;
   const Waitable& waitable;
-  const Nesting* outer;  // in which it was begun itself
+  const Nesting* outer;     // in which it was begun itself
+  const LongCall* in_call;  // of `task`
+
+  /// Text of the wait, with the call that it is part of.
+  [[nodiscard]] std::string where() const;
 };
 
 /// A parked task or thread. Lives on its stack; is in one list from before it can be woken until it
@@ -34,6 +39,7 @@ struct Parked {
   const char* what = nullptr;
   const char* thread_name = nullptr;  // of a thread of the program that has one
   const Nesting* outer = nullptr;     // those that wait for `task` below it on its stack
+  const LongCall* in_call = nullptr;  // of `task`
   sync::StrandHere strand;            // on which it asks whether it need wait
   std::uint64_t since_ns = 0;
   std::uint64_t due_ns = 0;      // deadline of the wait; 0: none
@@ -143,7 +149,7 @@ class LockHolders {
   explicit LockHolders(const std::vector<const ParkedList*>& lists);
   /// A task that is there: it is named if it is one of the holders.
   void add(const Task& task);
-  /// Text of a wait, with the holder of what is waited for.
+  /// Text of a wait, with the holder of what is waited for, and the call that it is part of.
   [[nodiscard]] std::string where(const Parked& one) const;
 
  private:

@@ -36,6 +36,7 @@ class ParkedTaskWaiter final : public ParkedWaiter {
       : resume_(owner.fibers.current(), *this), owner_(owner), queue_(queue) {
     task = owner.fibers.task();
     outer = owner.fibers.current().outer;
+    in_call = owner.fibers.current().in_call;
     if (for_what != nullptr) stand_in(*for_what);
     what = in;
     since_ns = owner.scheduler().env().now_ns();
@@ -209,8 +210,9 @@ bool run_nested(Worker& worker, Waitable& what) {
   Task& outer = *fiber.task;
   const bool outer_was_left = fiber.was_left;
   outer.before_parking();
-  const Nesting nesting{outer, what, fiber.outer};
+  const Nesting nesting{outer, what, fiber.outer, fiber.in_call};
   fiber.outer = &nesting;
+  fiber.in_call = nullptr;
   outer.scope->counts.task_finished(worker.id());
   if (worker.is_stepping()) worker.leave_step(env::StepResult::worked);
   WorkerActivity::count(worker.activity.begun);
@@ -221,6 +223,7 @@ bool run_nested(Worker& worker, Waitable& what) {
   traced::resumed(&outer);
   fiber.was_left = fiber.was_left || outer_was_left;
   fiber.outer = nesting.outer;
+  fiber.in_call = nesting.in_call;
   fiber.task = &outer;
   now_on.activity.running_task.show(&outer);
   now_on.after_work();

@@ -93,6 +93,7 @@ struct SchedulingFiber {
   sync::Strand strand;                 // of that task
   bool was_left = false;               // since that task began: another worker may go on with it
   const Nesting* outer = nullptr;      // tasks below that one which wait for it
+  const LongCall* in_call = nullptr;   // of that task, the innermost one
   EndingTask ending;
 };
 

@@ -799,6 +799,32 @@ TEST_F(TraceRuns, InvocationsOfObjects_AreSpansOfTheirMethods) {
   EXPECT_TRUE(open.empty());
 }
 
+TEST_F(TraceRuns, CallsOfLoops_AreSpans_AlsoWhereNobodyTakesPart) {
+  using shoal::trace::Kind;
+  for (const int workers : {1, 2}) {
+    const TraceContent content = shoal::testing::read_trace(shoal::trace::part_path(
+        record(sim_config(1, workers, 3),
+               [](World&) {
+                 shoal::parallel_for(0, 1, [](int) {});  // no worker could take part
+                 try {
+                   shoal::parallel_for(0, 3, [](int) { throw 1; }, {.name = "fails"});
+                 } catch (int) {
+                   return;
+                 }
+               }),
+        0));
+    std::map<std::string, int> begun;
+    std::set<std::uint64_t> open;
+    for (const auto& event : content.of(Kind::span_begin)) {
+      ++begun[content.names.at(event.name)];
+      open.insert(event.id);
+    }
+    for (const auto& event : content.of(Kind::span_end)) open.erase(event.id);
+    EXPECT_EQ(begun, (std::map<std::string, int>{{"parallel_for", 1}, {"fails", 1}}));
+    EXPECT_TRUE(open.empty()) << "a call that throws ends";
+  }
+}
+
 TEST_F(TraceRuns, PartsOfLoops_AreTasksWithTheirIterations) {
   using shoal::trace::Kind;
   const TraceContent content = shoal::testing::read_trace(shoal::trace::part_path(

@@ -74,6 +74,26 @@ class Simulated(Runs):
         self.assertRegex(self.tool("diff", healthy, slow), "(gemm|trsm|potrf)")
 
 
+class Loops(Runs):
+
+    def test_each_call_has_its_name(self):
+        """Real and simulated runs of the tutorial: each call of a loop is one interval, also a sort
+        that recurs, and whoever runs its iterations."""
+        calls = {"parallel_for": 4, "parallel_reduce": 2, "parallel_scan": 1, "parallel_sort": 2,
+                 "parallel_for_each": 1, "update": 10, "pipeline": 1, "solver": 1, "sweep": 10,
+                 "converged?": 10, "report": 1}
+        program = self.program("tutorial_loops")
+        for options in (["--workers", 1], ["--workers", 2], ["--sim", "--workers", 2]):
+            path = self.file("loops.trace")
+            self.call([program, *options, "--trace", path])
+            lines = self.events(path).splitlines()
+            begun = collections.Counter(line.split(",", 8)[8].strip('"')
+                                        for line in lines if ",span begins," in line)
+            self.assertEqual({name: begun[name] for name in calls}, calls, options)
+            self.assertGreater(begun["parallel_invoke"], 1)
+            self.assertEqual(sum(",span ends," in line for line in lines), begun.total())
+
+
 class Paused(Runs):
 
     def test_failed_attempts(self):

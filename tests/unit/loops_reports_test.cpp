@@ -36,7 +36,7 @@ std::vector<std::string> texts_when_stuck(int workers,
 }
 
 struct Call {
-  std::string name;  // of the tasks in which others take part; "": the caller works alone
+  std::string name;  // in reports
   std::function<void(const Wait&)> call;
 };
 
@@ -66,7 +66,7 @@ std::vector<Call> calls() {
              static_cast<void>(
                  shoal::parallel_reduce(numbers, 0, map, std::plus<>(), {.name = "adds"}));
            }},
-          {"",
+          {"scans",
            [](const Wait& wait) {
              std::vector<int> out(numbers.size());
              const auto add = [&](int a, int b) {
@@ -76,7 +76,7 @@ std::vector<Call> calls() {
              shoal::parallel_scan(numbers.begin(), numbers.end(), out.begin(), add,
                                   {.name = "scans"});
            }},
-          {"",
+          {"sorts",
            [](const Wait& wait) {
              std::vector<int> copy = numbers;
              const auto less = [&](int a, int b) {
@@ -107,6 +107,26 @@ TEST(LoopsReported, EachCall_IsNamedWithTheWaitInIt) {
           << one.name << ", " << workers;
     }
   }
+}
+
+// One worker: the task itself runs the iteration that waits.
+TEST(LoopsReported, NestedOnes_ByTheInnermost_AndNothingAfterTheirEnd) {
+  const auto texts = texts_when_stuck(1, [](const Wait& wait) {
+    shoal::parallel_for(
+        0, 2, [&](int) { shoal::parallel_for(0, 2, [&](int) { wait(); }, {.name = "inner"}); },
+        {.name = "outer"});
+  });
+  EXPECT_THAT(texts, Each(HasSubstr("in parallel_for 'inner'")));
+  const auto after = texts_when_stuck(1, [](const Wait& wait) {
+    shoal::parallel_for(0, 3, [](int) {}, {.name = "done"});
+    try {
+      shoal::parallel_for(0, 3, [](int) { throw 1; }, {.name = "failed"});
+    } catch (int) {
+    }
+    wait();
+  });
+  EXPECT_THAT(after, Each(AllOf(HasSubstr("a latch that nobody counts down"),
+                                testing::Not(HasSubstr("in parallel_for")))));
 }
 
 }  // namespace loops_reports_test

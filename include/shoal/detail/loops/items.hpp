@@ -161,6 +161,7 @@ class ItemPart final : public Items<T> {
 template <class T, class F>
 void run_items(const char* call, const LoopOptions& options, std::vector<T> items, const F& body) {
   if (items.empty()) return check_caller(call);
+  const sched::LongCall here(call, options.name);
   Loop loop(call, options, static_cast<std::int64_t>(items.size()));
   const sync::Ref<ItemPart<T, F>> part(new ItemPart<T, F>(loop, loop.name(), body));
   part->fill(std::move(items));

@@ -2,6 +2,7 @@
 // Work that the workers of a rank share: a loop of which an idle worker takes half of what is left.
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/long_task.hpp>
 #include <shoal/detail/sched/park.hpp>
 #include <shoal/detail/sync/ref.hpp>
 
@@ -185,6 +186,7 @@ class Loop final : public sched::WaitingRoom {
 
   [[nodiscard]] bool enlist(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::string trace_text() const override;
   [[nodiscard]] bool is_cancellable() const override { return false; }
   [[nodiscard]] bool is_over() const override;
   [[nodiscard]] bool needs(const sched::Task& task) const override;
@@ -234,6 +236,9 @@ using Block = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 /// **Errors**: see Loop.
 void run_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                bool single = false);
+/// The same within a call that does more than that: it has a sched::LongCall of its own.
+void share_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
+                 bool single = false);
 /// Refuses a range that ends before it begins, or has too many iterations. **Errors**: CheckError.
 [[noreturn]] void refuse_range(const char* call, const LoopOptions& options);
 /// Throws CheckError where no loop may run: for one without iterations.

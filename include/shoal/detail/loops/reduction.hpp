@@ -104,9 +104,10 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
     check_caller(call);
     return identity;
   }
+  const sched::LongCall here(call, options.name);
   const Blocks blocks(count);
   Tree<T, Combine> tree(blocks.count(), combine);
-  run_range(call, options, blocks.count(), [&](std::int64_t first, std::int64_t last) {
+  share_range(call, options, blocks.count(), [&](std::int64_t first, std::int64_t last) {
     with_local(map, [&](const auto& local) {
       for (std::int64_t block = first; block != last; ++block) {
         std::int64_t i = blocks.begin(block);
@@ -145,7 +146,7 @@ class Scan {
   }
 
   void run(const char* call, const LoopOptions& options) {
-    run_range(call, options, blocks_.count(), [this](std::int64_t first, std::int64_t last) {
+    share_range(call, options, blocks_.count(), [this](std::int64_t first, std::int64_t last) {
       for (; first != last; ++first) pass(first);
     });
     std::vector<std::int64_t> rest;
@@ -154,10 +155,10 @@ class Scan {
       rest.push_back(n);
       before_[index(n) + 1].emplace(with_before(n, *sums_[index(n)]));
     }
-    run_range(call, options, static_cast<std::int64_t>(rest.size()),
-              [&](std::int64_t first, std::int64_t last) {
-                for (; first != last; ++first) static_cast<void>(write(rest[index(first)]));
-              });
+    share_range(call, options, static_cast<std::int64_t>(rest.size()),
+                [&](std::int64_t first, std::int64_t last) {
+                  for (; first != last; ++first) static_cast<void>(write(rest[index(first)]));
+                });
   }
 
  private:
@@ -230,6 +231,7 @@ template <class T, class It, class Out, class Combine>
 void scan(const char* call, const LoopOptions& options, std::int64_t count, const T* init, It first,
           Out out, const Combine& combine) {
   if (count == 0) return check_caller(call);
+  const sched::LongCall here(call, options.name);
   Scan<T, It, Out, Combine>(count, init, first, out, combine).run(call, options);
 }
 

@@ -72,7 +72,7 @@ class Sorter {
         stir(middle + 1, right);
       }
       if constexpr (shared) {
-        return run_range(
+        return share_range(
             call_, options_, 2,
             [&](std::int64_t begin, std::int64_t end) {
               for (; begin != end; ++begin) {
@@ -203,6 +203,7 @@ class Sorter {
 template <class It, class Less>
 void sort(const char* call, const LoopOptions& options, It first, It last, const Less& less) {
   check_caller(call);
+  const sched::LongCall here(call, options.name);
   Sorter<It, Less>(call, options, less).run(first, last);
 }
 
