@@ -166,6 +166,14 @@ void check_values_given(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Whether an argument is the option, or has its value behind `=`.
+bool is_mentioned(const std::vector<std::string>& arguments, const std::string& option) {
+  return std::ranges::any_of(arguments, [&option](std::string_view argument) {
+    const std::string_view name = argument.substr(0, argument.find('='));
+    return name == "--" + option || name == "--shoal-" + option;
+  });
+}
+
 /// Splits the arguments before `--` with CLI11 into ours and the program's; checks no value.
 CommandLine parse_command_line(std::vector<std::string> arguments) {
   check_values_given(arguments);
@@ -176,6 +184,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
       ignored;  // CLI11 wants a place for the values; it alters some on the way
   std::vector<std::pair<std::string, const CLI::Option*>> ours;
   for (const std::string& name : option_names()) {
+    if (!is_mentioned(arguments, name)) continue;  // CLI11 compares each with all before it
     const std::string spellings = fmt::format("--{},--shoal-{}", name, name);
     ours.emplace_back(name, is_flag(name)
                                 ? app.add_flag(spellings)
@@ -380,7 +389,6 @@ Config parse_config(int argc, const char* const* argv, const Environment& env) {
   Config config;
   config.command_line = fmt::format("{}", fmt::join(all, " "));
   config.args.push_back(all.empty() ? "" : all.front());
-  config.help_text = make_help_text(config.args.front());
   const auto first = all.empty() ? all.end() : all.begin() + 1;
   const auto divider = std::find(first, all.end(), "--");
   const auto given = [first, divider](std::string_view name) {
@@ -390,6 +398,7 @@ Config parse_config(int argc, const char* const* argv, const Environment& env) {
   };
   config.help = given("help");
   config.version = given("version");
+  if (config.help) config.help_text = make_help_text(config.args.front());
   if (config.help || config.version) return config;
 
   const CommandLine command_line = parse_command_line({first, divider});

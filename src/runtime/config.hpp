@@ -89,7 +89,7 @@ struct Config {
   std::string memory_model;             // file
   std::optional<int> buffer_node;       // NUMA node of large receive buffers; kAuto: by the model
   bool help = false;                    // was asked for: print help_text and end with exit code 0
-  std::string help_text;                // always filled
+  std::string help_text;                // filled with `help`
   bool version = false;                 // was asked for: print it and end with exit code 0
   std::string command_line;             // all arguments, as they were given
   std::vector<std::string> args;        // the program's own arguments; [0] = program name
