@@ -299,5 +299,17 @@ class Readers(suite.Suite):
         self.reads("perfetto", viewer.read)
 
 
+class Stored(Readers):
+    """A trace that an earlier recorder has written, of two ranks with six tasks each."""
+
+    test_perfetto = None  # takes long, and reads what this tool has written anew
+
+    def setUp(self):
+        shutil.copy(suite.SOURCE / "tests/trace/stored/rounds.trace", self.trace)
+        self.expected = {**read_csv(self.convert("csv")), "ranks": 2}
+        self.assertEqual({name: self.expected[name] for name in ("tasks", "messages", "slices")},
+                         {"tasks": 12, "messages": 10, "slices": 22})
+
+
 if __name__ == "__main__":
     suite.main()

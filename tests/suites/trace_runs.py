@@ -152,6 +152,55 @@ class Paused(Runs):
         self.assertNotRegex(events, "after the region")
 
 
+class Stored(Runs):
+    """Traces that the recorder of an earlier commit has written: tests/trace/stored."""
+
+    def stored(self, name):
+        return suite.SOURCE / "tests/trace/stored" / name
+
+    def facts(self, command, path):
+        return json.loads(self.run_command([self.program("shoal-trace"), command, "--json",
+                                            path]).output)
+
+    def test_merged(self):
+        """Six rounds of two ranks, of which the second one takes twice as long."""
+        path = self.stored("rounds.trace")
+        self.assertRegex(self.tool("check", path), "10 messages with both ends; 0 arrive")
+        facts = self.facts("summary", path)
+        self.assertEqual([facts[name] for name in ("tasks", "messages", "bytes")], [12, 10, 1000])
+        self.assertEqual(facts["names"], [{"name": "step", "count": 12, "total_ns": 1_800_000,
+                                           "median_ns": 200_000}])
+        self.assertEqual([hint["kind"] for hint in facts["hints"]], ["slow-rank"])
+        self.assertEqual(self.facts("why", path)["cause"], "slow-rank")
+        page = self.file("page.html")
+        self.tool("report", path, "-o", page)
+        self.assertIn("rank 1 is slow", pathlib.Path(page).read_text())
+        graph = self.file("run.dot")
+        self.tool("convert", "--to", "dot", path, "-o", graph)
+        self.assertEqual(pathlib.Path(graph).read_text().count(" -> "), 20)
+
+    def test_part(self):
+        """A part that was not merged: a payload of 1 MB, of which the window counted 64 KiB; tasks
+        that wait and are resumed; events of the program."""
+        path = self.stored("payload.trace.part0")
+        self.tool("check", path)
+        facts = self.facts("summary", path)
+        self.assertEqual([facts[name] for name in ("tasks", "messages", "bytes", "duration_ns")],
+                         [2, 1, 1_000_100, 100_000])
+        events = self.events_of(path)
+        for line in (',7,"phase"', '0.25,"residual"', ',1,"sent"', ',"get() of a future"'):
+            self.assertIn(line, events)
+        graph = self.file("part.dot")
+        self.tool("convert", "--to", "dot", path, "-o", graph)
+        text = pathlib.Path(graph).read_text()
+        self.assertIn("a key that is longer than one record", text)
+        self.assertIn(" -> ", text)
+
+    def events_of(self, path):
+        self.tool("convert", "--to", "csv", path, "-o", self.file("events.csv"))
+        return pathlib.Path(self.file("events.csv")).read_text()
+
+
 class Processes(Runs):
 
     def setUp(self):
