@@ -34,10 +34,9 @@ class Advice {
     hints_.push_back({std::move(about), std::move(text)});
   }
   /// Adds a hint by times, unless other programs may explain so much of its cost that less than
-  /// `least` is left, with which no run gets it: at worst, one worker waits for a processor at a
-  /// time, and all others for it. Returns whether it did.
+  /// `least` is left, with which no run gets it. Returns whether it did.
   bool add_timed(double least, HintSubject about, std::string text) {
-    if (about.share - std::max(2, disturbance.workers) * disturbance.share < least) {
+    if (about.share - disturbance.largest_cost() < least) {
       left_out_.push_back(about.kind);
       return false;
     }

@@ -17,8 +17,8 @@ void disturbed(Advice& advice) {
   if (advice.left_out().empty() && advice.disturbance.share < least) return;
   std::string text = fmt::format(
       "disturbed by other programs: workers were ready to run, and waited for a processor, for "
-      "{} of the run. Record it again on a machine that runs nothing else",
-      share_text(advice.disturbance.share, 1));
+      "{} of the run, one of them for {}. Record it again on a machine that runs nothing else",
+      share_text(advice.disturbance.share, 1), share_text(advice.disturbance.most, 1));
   if (!advice.left_out().empty()) {
     std::string all;
     for (const std::string& kind : advice.left_out()) all += (all.empty() ? "" : ", ") + kind;

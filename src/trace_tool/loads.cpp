@@ -262,6 +262,7 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
   std::int64_t waited = 0;
+  std::int64_t longest = 0;
   std::int64_t ran = 0;
   std::int64_t busy = 0;
   std::int64_t whole = 0;
@@ -269,6 +270,7 @@ Disturbance disturbance_of(const Model& model) {
     const Usage& usage = model.usage[track];
     if (usage.kept_waiting == kNever || usage.ran == kNever || !is_worker(model, track)) continue;
     waited += usage.kept_waiting;
+    longest = std::max(longest, usage.kept_waiting);
     ran += usage.ran;
     busy += usage.tasks + usage.handlers;
     whole += model.duration;
@@ -277,6 +279,7 @@ Disturbance disturbance_of(const Model& model) {
   if (whole == 0) return all;
   all.is_known = true;
   all.share = static_cast<double>(waited) / static_cast<double>(whole);
+  all.most = static_cast<double>(longest) / static_cast<double>(model.duration);
   all.on_processors =
       busy == 0 ? 1 : std::min(1.0, static_cast<double>(ran) / static_cast<double>(busy));
   int processors = 0;

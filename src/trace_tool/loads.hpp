@@ -3,6 +3,7 @@
 
 #include "trace_tool/model.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -41,8 +42,16 @@ struct Disturbance {
   bool is_known = false;
   int workers = 0;           // of which it is known
   double share = 0;          // of the time of workers, that they waited for a processor
+  double most = 0;           // likewise, of the worker that waited longest
   double pressure = 0;       // time of workers on processors, of all that the processors had
   double on_processors = 0;  // of the time in which workers ran tasks and handlers, at most 1
+
+  /// Share of the run that the waits may have cost. Few workers may wait one after the other, and
+  /// all others for each of them; of many, several wait at a time.
+  [[nodiscard]] double largest_cost() const {
+    constexpr int kInTurn = 32;
+    return std::max(most, std::clamp(workers, 2, kInTurn) * share);
+  }
 };
 [[nodiscard]] Disturbance disturbance_of(const Model& model);
 

@@ -574,6 +574,29 @@ TEST_F(TraceTool, OtherPrograms_AreNamedEarlierWhereNothingElseIs) {
   }
 }
 
+// A thousand workers wait for a thousandth of the run each, which is all of it together; or the
+// slow one alone waits, as long as its tasks take longer.
+TEST_F(TraceTool, OtherPrograms_OfManyWorkersSeveralWaitAtATime) {
+  constexpr int kRanks = 1000;
+  constexpr std::uint64_t kTaskNs = 100'000;
+  constexpr std::uint64_t kTasks = 5;
+  for (const bool is_one : {false, true}) {
+    TraceWorld world(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      int last = -1;
+      for (std::uint64_t i = 0; i < kTasks; ++i) {
+        last = world.add("step", rank, kTaskNs, last < 0 ? std::vector<int>{} : std::vector{last});
+      }
+      if (!is_one) world.keep_waiting(rank, 2 * kTasks * kTaskNs / kRanks);
+    }
+    world.slow_down(2, 2);
+    if (is_one) world.keep_waiting(2, kTasks * kTaskNs);
+    const Analysed run(record(std::move(world)));
+    EXPECT_THAT(run.hint_kinds(), Contains(is_one ? "disturbed" : "slow-rank"));
+    EXPECT_THAT(run.hint_kinds(), Not(Contains(is_one ? "slow-rank" : "disturbed")));
+  }
+}
+
 TEST_F(TraceTool, RankWithAChain_IsNotOverloaded) {
   TraceWorld world(4);
   int last = -1;
