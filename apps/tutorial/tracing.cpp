@@ -26,6 +26,16 @@ int main(int argc, char** argv) {
     double residual = 0;
     world.spawn([&residual] { residual = assemble(10); }, {.name = "assemble"});
     world.wait();
+
+    // [iterations]
+    for (unsigned step = 0; step < 3; ++step) {
+      const shoal::trace::Span span("iteration", step);  // of the tasks that are made within it
+      for (int block = 0; block < 4; ++block) {
+        world.spawn([] { assemble(5); }, {.name = "sweep"});
+      }
+    }
+    world.wait();
+    // [/iterations]
     if (world.rank() == 0) std::printf("%.4f\n", residual);
   });
 }

@@ -330,6 +330,7 @@ Analysis analyse(const Model& model) {
   all.ranks = rank_usage(model, all.loads);
   all.pairs = pair_statistics(model);
   all.latencies = latencies(model);
+  all.iterations = iterations(model);
   if (model.has(Category::task)) all.path = critical_path(model);
   all.path_shares = path_shares(model, all.path);
   all.chains = chains_of(model);

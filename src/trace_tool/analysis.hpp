@@ -66,6 +66,16 @@ struct LatencyStatistics {
   [[nodiscard]] std::int64_t total() const { return window + wire + progress + worker; }
 };
 
+/// Tasks of one iteration of the program. Times in nanoseconds, kNever when not recorded.
+struct IterationStatistics {
+  std::int64_t number = 0;
+  std::uint64_t count = 0;
+  std::int64_t made = kNever;   // the last of them: the submission is past the iteration
+  std::int64_t begin = kNever;  // of the first one that runs
+  std::int64_t end = kNever;    // of the last one
+  std::int64_t busy = 0;        // sum over tasks
+};
+
 /// One step of the critical path, in the order of time.
 struct PathStep {
   enum class What : std::uint8_t {
@@ -150,7 +160,8 @@ struct Analysis {
   std::vector<RankUsage> ranks;
   std::map<int, RankLoad> loads;
   std::map<std::pair<int, int>, PairStatistics> pairs;
-  std::vector<LatencyStatistics> latencies;  // longest in all first
+  std::vector<LatencyStatistics> latencies;     // longest in all first
+  std::vector<IterationStatistics> iterations;  // by number; empty: the program names none
   std::vector<PathStep> path;
   std::vector<PathShare> path_shares;  // largest first
   std::vector<std::int64_t> chains;    // by task: the longest chain of work that it begins
@@ -164,6 +175,7 @@ struct Analysis {
 [[nodiscard]] std::vector<NameStatistics> name_statistics(const Model& model);
 [[nodiscard]] std::map<std::pair<int, int>, PairStatistics> pair_statistics(const Model& model);
 [[nodiscard]] std::vector<LatencyStatistics> latencies(const Model& model);
+[[nodiscard]] std::vector<IterationStatistics> iterations(const Model& model);
 /// Backwards from the last end: a task waited either for its worker, or for the task or message
 /// that made it ready.
 [[nodiscard]] std::vector<PathStep> critical_path(const Model& model);
@@ -195,6 +207,8 @@ struct Blocked {
 [[nodiscard]] std::string path_text(const Analysis& analysis);
 /// "rank 2 waited 38 % of the run, most for panel from rank 0"; one line for each rank that did.
 [[nodiscard]] std::vector<std::string> idle_lines(const Analysis& analysis);
+/// Number, length and overlap of iterations; "" without any.
+[[nodiscard]] std::string iterations_text(const Analysis& analysis);
 /// "failed attempts: 3 of read, 1 of solve", of tasks that were tried again; "" without any.
 [[nodiscard]] std::string attempts_text(const Model& model);
 

@@ -444,11 +444,13 @@ void to_dot(Input& input, const std::string& path) {
     const std::string filled = colour == model.colours.end()
                                    ? ""
                                    : fmt::format(" style=filled fillcolor=\"#{}\"", colour->second);
-    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}\"{}];\n", task.id,
+    const std::string iteration =
+        task.iteration == kNever ? "" : fmt::format("\\niteration {}", task.iteration);
+    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}{}\"{}];\n", task.id,
                          plain(slice_name(Kind::task_started, model.name_of(task))),
                          key == model.keys.end() ? "" : " " + plain(key->second),
                          model.rank_of(task.track), time_text(static_cast<double>(task.busy)),
-                         filled));
+                         iteration, filled));
   }
   for (std::uint32_t i = 0; i < model.tasks.size(); ++i) {
     for (const Cause& need : model.needs_of(i)) {

@@ -162,6 +162,11 @@ Cause Model::cause_of(std::uint64_t id, const Now& now) const {
   return {};
 }
 
+std::int64_t Model::iteration_of(const Cause& sender) const {
+  if (sender.what == Cause::What::task) return tasks[sender.index].makes_for;
+  return sender.what == Cause::What::unknown ? kNever : messages[sender.index].iteration;
+}
+
 void Model::begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time) {
   Task& one = tasks[task];
   const bool is_first = one.last_segment == kNone;
@@ -254,6 +259,9 @@ void Model::add_task(const Event& event, Now& now) {
         making.end = time;
         ++making.count;
         task.maker_since = making.begin;
+        task.iteration = task.makes_for = maker.makes_for;
+      } else if (now.message != kNone) {
+        task.iteration = task.makes_for = messages[now.message].iteration;
       }
       if (now.created_at != kNever) creations.push_back(time - now.created_at);
       now.created_at = time;
@@ -319,6 +327,7 @@ void Model::add_phase(const Event& event, Now& now) {
     message.to = static_cast<int>(trace::peer_of(event.value));
     message.size_bytes = trace::size_bytes_of(event.value);
     message.sender = sender;
+    message.iteration = iteration_of(sender);
   } else if (phase == "payload awaited") {
     now.copies_since = time;
   } else if (phase == "payload arrived" && now.copies_since != kNever && now.message != kNone &&
@@ -341,6 +350,7 @@ void Model::add_message(const Event& event, Now& now) {
       message.to = static_cast<int>(trace::peer_of(event.value));
       message.size_bytes = trace::size_bytes_of(event.value);
       message.sender = sender;
+      message.iteration = iteration_of(sender);
       break;
     }
     case Kind::message_received: {
@@ -428,17 +438,12 @@ void Model::add_other(const Event& event, Now& now) {
       now.progress_since = kNever;
       break;
     case Kind::span_begin:
-      spans_[event.id] = {track, event.name, time, Interval::What::span};
+      begin_span(event, now);
       break;
     case Kind::span_end:
-    case Kind::collective_end: {
-      const auto span = spans_.find(event.id);
-      if (span == spans_.end()) break;
-      add_interval(span->second.what, span->second.track, span->second.begin, time, event.id);
-      intervals.back().name = span->second.name;
-      spans_.erase(span);
+    case Kind::collective_end:
+      end_span(event);
       break;
-    }
     case Kind::counter:
     case Kind::memory_counter:
     case Kind::thread_counter:
@@ -466,6 +471,33 @@ void Model::add_other(const Event& event, Now& now) {
     default:
       break;
   }
+}
+
+void Model::begin_span(const Event& event, const Now& now) {
+  OpenSpan span{event.track(), event.name, static_cast<std::int64_t>(event.time),
+                Interval::What::span};
+  const bool is_iteration = input_.name(event.name) == kIterationName;
+  constexpr std::uint64_t kIterationMax = std::uint64_t{1} << 53U;  // a number of the page
+  if (is_iteration && now.segment_task != kNone && now.message == kNone) {
+    Task& task = tasks[now.segment_task];
+    const auto iteration = static_cast<std::int64_t>(std::min(event.value, kIterationMax));
+    span.task = now.segment_task;
+    span.made_before = std::exchange(task.makes_for, iteration);
+    // A task that others have made for an iteration may belong to the next one, and say so.
+    if (!task.says_iteration && !is_main(task)) task.iteration = task.makes_for;
+    task.says_iteration = true;
+  }
+  spans_[event.id] = span;
+}
+
+void Model::end_span(const Event& event) {
+  const auto found = spans_.find(event.id);
+  if (found == spans_.end()) return;
+  const OpenSpan& span = found->second;
+  if (span.task != kNone) tasks[span.task].makes_for = span.made_before;
+  add_interval(span.what, span.track, span.begin, static_cast<std::int64_t>(event.time), event.id);
+  intervals.back().name = span.name;
+  spans_.erase(found);
 }
 
 // Figures of a thread are sums since its start: the first one is where the recording begins.

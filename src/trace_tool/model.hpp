@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max()
 inline constexpr std::int64_t kNever = -1;
 /// Name of the task that is a rank's main function.
 inline constexpr std::string_view kMainName = "the main function";
+/// Name of the program's spans in which tasks of one iteration are made. Their value is its number.
+inline constexpr std::string_view kIterationName = "iteration";
 
 /// Reason for something: a task, a message that came, a message that has left, or unknown. `index`
 /// into Model::tasks or ::messages.
@@ -51,6 +53,9 @@ struct Task {
   std::uint32_t makes_in = kNone;      // its segment before the one in which it makes tasks
   std::uint32_t making = kNone;        // of them, the entry of Model::makings
   int bound_to = -1;                   // the only worker that may run it; -1: any, or not recorded
+  std::int64_t iteration = kNever;     // of the program, to which it belongs
+  bool says_iteration = false;         // by a span of its own
+  std::int64_t makes_for = kNever;     // iteration of the tasks that it makes now
   std::uint32_t last_segment = kNone;  // of its segments
   std::int64_t woken = kNever;         // while events are read: since it was parked
   Cause woken_by;
@@ -93,8 +98,9 @@ struct Message {
   std::int64_t received = kNever;
   std::int64_t handled = kNever;
   std::int64_t done = kNever;
-  std::int64_t copied = 0;  // time in its handler to copy its payload, within a process
-  Cause sender;             // task or handler that sent it
+  std::int64_t copied = 0;          // time in its handler to copy its payload, within a process
+  Cause sender;                     // task or handler that sent it
+  std::int64_t iteration = kNever;  // of the tasks that its sender makes
 };
 
 /// A task stood still.
@@ -245,6 +251,8 @@ class Model {
     NameId name = 0;
     std::int64_t begin = 0;
     Interval::What what = Interval::What::span;
+    std::uint32_t task = kNone;         // of an iteration: that began it
+    std::int64_t made_before = kNever;  // likewise: the one for which that task made tasks before
   };
 
   friend class Needs;
@@ -257,6 +265,8 @@ class Model {
   void add_other(const Event& event, Now& now);
   void add_phase(const Event& event, Now& now);
   void add_counter(const Event& event);
+  void begin_span(const Event& event, const Now& now);
+  void end_span(const Event& event);
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
   [[nodiscard]] bool has_nested(const Task& task, const Now& now) const;
   void join_stretches();
@@ -269,6 +279,8 @@ class Model {
   std::uint32_t task_of(std::uint64_t id);
   std::uint32_t message_of(std::uint64_t id);
   [[nodiscard]] Cause cause_of(std::uint64_t id, const Now& now) const;
+  /// The iteration for which a sender makes tasks.
+  [[nodiscard]] std::int64_t iteration_of(const Cause& sender) const;
   void add_interval(Interval::What what, std::uint32_t track, std::int64_t begin, std::int64_t end,
                     std::uint64_t value = 0);
 

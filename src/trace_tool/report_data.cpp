@@ -109,7 +109,9 @@ class PageData {
                  {"path_text", path_text(analysis_)},
                  {"idle", idle_lines(analysis_)},
                  {"names", model_.input().names()}};
-    if (const std::string text = attempts_text(model_); !text.empty()) page["idle"].push_back(text);
+    for (const std::string& text : {iterations_text(analysis_), attempts_text(model_)}) {
+      if (!text.empty()) page["idle"].push_back(text);
+    }
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {
       page["tracks"].push_back({{"rank", track.rank}, {"name", track.name}});
@@ -135,6 +137,7 @@ class PageData {
     add_ranks(page);
     add_matrix(page);
     add_latencies(page);
+    add_iterations(page);
     add_counters(page);
     add_marks(page);
     page["note"] = note_;
@@ -194,7 +197,20 @@ class PageData {
         {"name", column(name)},
         {"wait", column(wait)}};
     add_keys(page, rows);
+    add_iterations_of(page, rows);
     add_needs(page, rows);
+  }
+
+  /// Of the task of each row; null where no task has one. -1: of that none.
+  void add_iterations_of(Json& page, const std::vector<std::uint32_t>& rows) {
+    page["iteration"] = nullptr;
+    if (analysis_.iterations.empty()) return;
+    std::vector<double> all;
+    all.reserve(rows.size());
+    for (const std::uint32_t row : rows) {
+      all.push_back(number(model_.tasks[model_.segments[row].task].iteration));
+    }
+    page["iteration"] = column(all);
   }
 
   /// For each row, the rows of the tasks that it waited for.
@@ -430,6 +446,13 @@ class PageData {
                                    {"count", one.count},
                                    {"bytes", one.bytes},
                                    {"parts", {one.window, one.wire, one.progress, one.worker}}});
+    }
+  }
+
+  void add_iterations(Json& page) {
+    page["iterations"] = Json::array();
+    for (const IterationStatistics& one : analysis_.iterations) {
+      page["iterations"].push_back({one.number, one.count, one.made, one.begin, one.end});
     }
   }
 

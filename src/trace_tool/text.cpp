@@ -196,6 +196,7 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
     out.add("{}", text);
   }
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
+  if (const std::string text = iterations_text(analysis); !text.empty()) out.add("{}", text);
   if (const std::string text = attempts_text(model); !text.empty()) out.add("{}", text);
   if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
     out.add("{}", text);
@@ -238,6 +239,14 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
                                 {"wire_ns", one.wire},
                                 {"progress_ns", one.progress},
                                 {"worker_ns", one.worker}});
+  }
+  for (const IterationStatistics& one : analysis.iterations) {
+    all["iterations"].push_back({{"number", one.number},
+                                 {"tasks", one.count},
+                                 {"made_ns", one.made},
+                                 {"begin_ns", one.begin},
+                                 {"end_ns", one.end},
+                                 {"busy_ns", one.busy}});
   }
   for (const Hint& hint : analysis.hints) {
     all["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});

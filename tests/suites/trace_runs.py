@@ -104,6 +104,19 @@ class Paused(Runs):
         self.assertEqual(self.events(path).count("a failed attempt"), 2)
         self.tool("check", path)
 
+    def test_iterations(self):
+        """The tutorial says to which of three iterations its tasks belong."""
+        path = self.file("iterations.trace")
+        self.call([self.program("tutorial_tracing"), "--workers", 1, "--trace", path])
+        self.assertIn("iterations: 3; ", self.summary(path))
+        facts = json.loads(self.tool("summary", "--json", path))
+        self.assertEqual([[one["number"], one["tasks"]] for one in facts["iterations"]],
+                         [[0, 4], [1, 4], [2, 4]])
+        graph = self.file("iterations.dot")
+        self.tool("convert", "--to", "dot", path, "-o", graph)
+        self.assertEqual(len(re.findall("sweep[^\"]*iteration [012]\"",
+                                        pathlib.Path(graph).read_text())), 12)
+
     def test_killed(self):
         """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be
         read."""

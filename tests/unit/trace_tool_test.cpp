@@ -1103,6 +1103,77 @@ TEST_F(TraceTool, CountersAndMarks_AreOnThePage) {
   EXPECT_EQ(data.at("marks").at("time").get<std::string>().size(), 12U);
 }
 
+// The main function makes two tasks for each of three iterations, which run one behind the other.
+// The second one of an iteration makes a task itself, and its message another one on rank 1. The
+// last task says that it belongs to a further iteration.
+TEST_F(TraceTool, Iterations_HaveTheTasksThatAreMadeInTheirSpans) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Recorder recorder(shoal::testing::options_with(time, file("iterations")));
+  const Track first = recorder.make_track(0, 0, "worker 0");
+  const Track second = recorder.make_track(0, 1, "worker 1");
+  const Track other = recorder.make_track(1, 0, "worker 0");
+  const auto make = [](std::uint64_t id, const char* name) { task_submitted(id, 0, intern(name)); };
+  first.enter();
+  task_started(100, 0, intern(kMainName));
+  make(99, "before");
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const Span span(kIterationName, 10 + i);
+    make(2 * i + 1, "a");
+    make(2 * i + 2, "b");
+    time.set(time.now_ns() + 1'000);
+  }
+  make(98, "after");
+  second.enter();
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    for (const std::uint64_t id : {2 * i + 1, 2 * i + 2}) {
+      task_started(id, 0, 0);
+      time.set(time.now_ns() + 10'000);
+      if (id == 4) {
+        make(50, "inner");
+        message_sent(200, 1, 64, intern("tell"));
+      }
+      task_ended(id);
+    }
+  }
+  other.enter();
+  message_received(200, 0, 64);
+  message_handled(200, intern("tell"));
+  make(51, "told");
+  message_done(200);
+  for (const std::uint64_t id : {50U, 51U, 98U, 99U}) {
+    task_started(id, 0, 0);
+    if (id == 50) {
+      const Span span(kIterationName, 20);
+    }
+    task_ended(id);
+  }
+  Track::leave();
+  recorder.finish();
+  const Analysed run(file("iterations"));
+  ASSERT_EQ(run.found.iterations.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const IterationStatistics& one = run.found.iterations[i];
+    const auto step = static_cast<std::int64_t>(i);
+    EXPECT_EQ(one.number, 10 + step);
+    EXPECT_EQ(one.count, i == 1 ? 3U : 2U);  // with the one that the message has made
+    EXPECT_EQ(one.busy, 20'000);
+    EXPECT_EQ(one.begin, 3'000 + 20'000 * step);
+    EXPECT_EQ(one.made, i == 1 ? 63'000 : 1'000 * step);
+    EXPECT_EQ(one.end, i == 1 ? 63'000 : 23'000 + 20'000 * step);
+  }
+  EXPECT_EQ(run.found.iterations[3].number, 20);
+  EXPECT_EQ(run.found.iterations[3].count, 1U);
+  EXPECT_THAT(summary_text(run.model, run.found), HasSubstr("iterations: 4; "));
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  EXPECT_EQ(data.at("iterations").at(2), nlohmann::json::array({12, 2, 2'000, 43'000, 63'000}));
+  const auto summary = nlohmann::json::parse(summary_json(run.model, run.found));
+  EXPECT_EQ(summary.at("iterations").at(0).at("end_ns"), 23'000);
+  to_dot(*std::make_unique<Input>(file("iterations")), file("dot"));
+  EXPECT_THAT(text_of("dot"), ContainsRegex("t5 .label=\"a[^\"]*iteration 12\""));
+  EXPECT_THAT(text_of("dot"), Not(ContainsRegex("t9[89] .label=\"[^\"]*iteration")));
+}
+
 TEST_F(TraceTool, Comparison_ShowsBothTimelinesInABrowser) {
   const std::string quick = record(rounds_world(2, 20, 10'000), "quick");
   TraceWorld slower = rounds_world(3, 20, 10'000);

@@ -31,6 +31,8 @@ const readRun = of => ({
   keys: of.keys,  // of segments, or null when they are too many
   // Segments that each one waited for, or null; row i has [offset[i], offset[i + 1]).
   needs: of.needs && columns(of.needs, {offset: Uint32Array, row: Uint32Array}),
+  // Of the tasks of segments, -1 for none; null without any.
+  iterationOf: of.iteration && decode(of.iteration, Float64Array),
   hintTracks: of.hints.map(hint => hint.track),
   names: of.names,
   tracks: of.tracks,
@@ -100,7 +102,7 @@ const overlay = (a, b) => {
     index: run.paths[0].index.map(i => i < numbers[source].length ? numbers[source][i] : i),
     track: run.paths[0].track.map(track => track < 0 ? track : rowOf[source][track])}));
   return {segments, others, messages, paths, marks, keys, names, tracks, needs: null,
-    hintTracks: []};
+    iterationOf: null, hintTracks: []};
 };
 // Threads that did nothing get no row.
 const withoutEmptyTracks = run => {
@@ -130,7 +132,8 @@ const isPair = other !== null;
 const sources = isPair ? [data, other.run] : [data];
 const readRows = of => withoutEmptyTracks(readRun(of));
 const shown = isPair ? overlay(readRows(data), readRows(other.run)) : readRows(data);
-const {segments, others, messages, paths, marks, keys, names, tracks, needs, hintTracks} = shown;
+const {segments, others, messages, paths, marks, keys, names, tracks, needs, iterationOf,
+  hintTracks} = shown;
 const longestMessage = Math.max(...sources.map(one => one.longest_message));
 for (const part of document.querySelectorAll(isPair ? '.one' : '.two')) part.remove();
 const kNone = 0xffffffff;
@@ -550,15 +553,18 @@ const tipText = at => {
   const i = at.segment;
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
   const place = places[nameText(segments.name[i])];
+  const iteration = iterationOf === null ? -1 : iterationOf[i];
   return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
-    labelOf(at.track) + (place ? `\nmade at ${place}` : '') + needsText(i);
+    labelOf(at.track) + (iteration >= 0 ? `\niteration ${iteration}` : '') +
+    (place ? `\nmade at ${place}` : '') + needsText(i);
 };
 const taskText = i => nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys[i] : '');
+const needsOf = i => needs === null ? [] :
+  Array.from(needs.row.subarray(needs.offset[i], needs.offset[i + 1]));
 const needsText = i => {
   const kShown = 6;
-  const all = needs === null ? [] :
-    Array.from(needs.row.subarray(needs.offset[i], needs.offset[i + 1]), taskText);
+  const all = needsOf(i).map(taskText);
   if (all.length === 0) return '';
   const more = all.length > kShown ? ` and ${all.length - kShown} more` : '';
   return '\n' + 'needed ' + all.slice(0, kShown).join(', ') + more;
@@ -574,6 +580,27 @@ const showHint = i => {
   scroller.scrollIntoView({block: 'nearest'});
 };
 
+const trackOf = i => firstAfter(0, rows, t => segments.offset[t + 1], i);
+const showSegment = i => {
+  found = i;
+  scroller.scrollTop = Math.max(0, trackOf(i) * kRow - 200);
+  const length = Math.max(segments.length[i] * 20, 1000);
+  zoomTo(segments.begin[i] - length / 2, segments.begin[i] + length / 2);
+  showTask(i);
+};
+// Facts of a task, and the ways to what it needed.
+const showTask = i => {
+  const panel = byId('task');
+  panel.hidden = false;
+  panel.replaceChildren();
+  add(panel, 'pre', tipText({segment: i, track: trackOf(i)}));
+  const kWays = 20;
+  const all = needsOf(i).slice(0, kWays);
+  if (all.length === 0) return;
+  const line = add(panel, 'p', 'needed ');
+  for (const k of all) add(line, 'button', taskText(k), {onclick: () => showSegment(k)});
+};
+
 const findNext = text => {
   text = text.trim().toLowerCase();
   if (!text) return false;
@@ -583,11 +610,7 @@ const findNext = text => {
     const i = (found + step) % count;
     const full = keys && keys[i] ? (nameText(segments.name[i]) + ' ' + keys[i]).toLowerCase() : '';
     if (!isWanted[segments.name[i]] && !full.includes(text)) continue;
-    found = i;
-    const track = firstAfter(0, rows, t => segments.offset[t + 1], i);
-    scroller.scrollTop = Math.max(0, track * kRow - 200);
-    const length = Math.max(segments.length[i] * 20, 1000);
-    zoomTo(segments.begin[i] - length / 2, segments.begin[i] + length / 2);
+    showSegment(i);
     return true;
   }
   found = -1;
@@ -605,7 +628,15 @@ canvas.addEventListener('pointerdown', event => {
   drag = {x: event.clientX, begin: view.begin, end: view.end};
   canvas.setPointerCapture(event.pointerId);
 });
-canvas.addEventListener('pointerup', () => { drag = null; });
+canvas.addEventListener('pointerup', event => {
+  const isClick = drag !== null && Math.abs(event.clientX - drag.x) < 3;
+  drag = null;
+  const at = isClick ? hit(event.offsetX, event.offsetY) : null;
+  if (at === null || at.segment === undefined) return;
+  found = at.segment;
+  showTask(found);
+  redraw();
+});
 canvas.addEventListener('pointermove', event => {
   const tip = byId('tip');
   if (drag) {
@@ -729,6 +760,30 @@ const chartOverTime = () => {
   }, rowsOf.length === 1 ? rowsOf[0] : uPlot.join(rowsOf));
 };
 
+// When the tasks of each iteration are made, and run.
+const chartIterations = () => {
+  const kFronts = [['made', 2, '#e08a3c'], ['begun', 3, '#4878b0'], ['ended', 4, '#55a05a']];
+  const lines = sources.flatMap((one, source) => kFronts.map(([what, column, stroke]) => {
+    const numbers = new Map();  // by time: the last one
+    for (const row of one.iterations) {
+      if (row[column] >= 0) numbers.set(row[column], Math.max(row[0], numbers.get(row[column]) || 0));
+    }
+    const times = [...numbers.keys()].sort((a, b) => a - b);
+    return {label: what + ofRun(source), stroke, dash: source === 1 ? [5, 3] : undefined,
+      rows: [times, times.map(time => numbers.get(time))]};
+  })).filter(line => line.rows[0].length > 0);
+  if (lines.length === 0) return;
+  add(byId('iterations'), 'b', 'iterations');
+  addTimeChart('iterations', 160, {
+    scales: {x: {time: false}},
+    axes: [axisOf((chart, all) => all.map(tickText)), {...axisOf(), size: 60}],
+    series: [timeSeries, ...lines.map(({label, stroke, dash}) => ({label, stroke, dash,
+      spanGaps: true, width: 1.5, points: {show: lines[0].rows[0].length < 200}}))],
+  }, uPlot.join(lines.map(line => line.rows)));
+  add(byId('iterations'), 'p', 'An iteration is made when its last task is (the submission front), begun ' +
+    'when its first one starts, and ended with its last one.', {className: 'note'});
+};
+
 // Counters of the program, and of memory: a chart for each name, a line for each rank.
 const chartCounters = () => {
   const byName = new Map();
@@ -811,10 +866,11 @@ const drawMatrix = () => {
 chartOverTime();
 draw();
 chartDurations();
+chartIterations();
 chartCounters();
 if (!isPair) drawMatrix();
 // For tests and for those who look from the console.
 window.shoalReport = {firstPictureMs: performance.now(), drawTimes, view, zoomTo, findNext, hit,
   tipText, xOf, get found() { return found; }, segments, messages, marks, tracks, timeCharts, needs,
-  showHint, colorByName};
+  showHint, showSegment, colorByName};
 })();
