@@ -20,6 +20,7 @@ from ._core import version as __version__
 from ._errors import (BrokenPromise, CancelledError, CheckError, ConfigError, DecodeError, Error,
                       RemoteError, RemoteTraceback, StuckError, TaskError, TransportError)
 from ._run import current_world, run
+from ._interactive import TraceReport
 from ._runtime import Runtime
 from ._sync import Counter, Deadline, Mutex, Promise, Semaphore, Timer, sleep, yield_now
 from ._tasks import (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION, Task, as_completed, gather,
@@ -40,8 +41,8 @@ __all__ = [
     "Events", "Executor", "FIRST_COMPLETED", "FIRST_EXCEPTION", "Flow", "Future", "GlobalArray",
     "GlobalVar", "MAX", "MIN", "Mutex", "Object", "PRODUCT", "Promise", "RemoteError",
     "RemoteTraceback", "Runtime", "SELF", "SUM", "Semaphore", "StuckError", "Task", "TaskError",
-    "TaskGraph", "Team", "Tiles", "Timer", "TransportError", "World", "WorldExecutor",
-    "as_completed", "commutative", "current_world", "dask_get", "flow_task", "gather", "read",
-    "read_write", "register_joblib", "run", "scratch", "sleep", "task", "wait", "write",
-    "yield_now",
+    "TaskGraph", "Team", "Tiles", "Timer", "TraceReport", "TransportError", "World",
+    "WorldExecutor", "as_completed", "commutative", "current_world", "dask_get", "flow_task",
+    "gather", "read", "read_write", "register_joblib", "run", "scratch", "sleep", "task", "wait",
+    "write", "yield_now",
 ]

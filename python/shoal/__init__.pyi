@@ -1,4 +1,5 @@
 import concurrent.futures
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
 from typing import Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
@@ -289,6 +290,11 @@ class Events:
     def retrieve_any(self, dependencies: Iterable[tuple[int | str, str]]) -> list[Event]: ...
     def remove(self, task_name: str) -> bool: ...
     def is_submitted(self, task_name: str) -> bool: ...
+
+class TraceReport:
+    def __init__(self, path: str | os.PathLike[str], height: int = 600) -> None: ...
+    @property
+    def page(self) -> str: ...
 
 class GlobalArray:
     def __init__(self, size: int, dtype: type[float] | type[int] = ..., name: str = ...,

@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from . import _errors, _wire
+from ._interactive import is_interactive
 
 _FOLDER = "PYTHON_SHOAL_FOLDER"  # of a call: main goes there, and the result comes back
 _GRACE = 0.5  # seconds for a launcher to end its processes after Ctrl-C
@@ -57,7 +58,7 @@ def _program():
     (`python -m pkg.program`), and of its path; None in an interactive interpreter."""
     main = sys.modules.get("__main__")
     path = getattr(main, "__file__", None)
-    if path is None or "ipykernel" in sys.modules or not os.path.exists(path):
+    if is_interactive() or not os.path.exists(path):
         return None
     name = getattr(getattr(main, "__spec__", None), "name", "__main__")
     return None if name == "__main__" else name, os.path.abspath(path)

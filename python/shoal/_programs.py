@@ -2,13 +2,26 @@
 
 import os
 import pathlib
+import shutil
 import sys
+
+from . import _errors
 
 _FOLDER = pathlib.Path(__file__).parent / "bin"
 
 
+def find_tool(name):
+    """Path of a tool: that of the wheel, or else of PATH."""
+    path = _FOLDER / name
+    found = str(path) if path.exists() else shutil.which(name)
+    if found is None:
+        raise _errors.Error(f"there is no {name}: it comes with the wheel of shoal, or put the one "
+                            "of a build into PATH")
+    return found
+
+
 def _start(name):
-    program = str(_FOLDER / name)
+    program = find_tool(name)
     os.execv(program, [program, *sys.argv[1:]])
 
 
@@ -21,5 +34,5 @@ def top():
 
 
 def explore():
-    program = str(_FOLDER / "shoal-explore")
+    program = find_tool("shoal-explore")
     os.execv(sys.executable, [sys.executable, program, *sys.argv[1:]])

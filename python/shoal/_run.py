@@ -1,5 +1,6 @@
 """The start of a run: shoal.run()."""
 
+import contextlib
 import contextvars
 import difflib
 import inspect
@@ -12,6 +13,7 @@ import threading
 import warnings
 
 from . import _core, _errors, _wire
+from ._interactive import Running, Watch, is_interactive
 
 _current = contextvars.ContextVar("shoal world")
 
@@ -66,6 +68,7 @@ class _Main:
         self.function = function
         self.waits = waits  # for all work of the world, so that its failure is an exception
         self.context = contextvars.copy_context()
+        self.running = Running()
         self.results = {}
         self.errors = {}
         self.exit = None  # of sys.exit() in a main function
@@ -73,9 +76,10 @@ class _Main:
     def __call__(self, world):
         rank = world.rank
         try:
-            result = _complete(self.function(world), "the main function")
-            if self.waits:
-                world.wait()
+            with self.running.entered(world):
+                result = _complete(self.function(world), "the main function")
+                if self.waits:
+                    world.wait()
         except SystemExit as error:
             self.exit = error
             if error.code is None or isinstance(error.code, int):
@@ -176,11 +180,6 @@ def _refuse_fork(event, _arguments):
 sys.addaudithook(_refuse_fork)
 
 
-def _is_interactive():
-    main = sys.modules.get("__main__")
-    return not hasattr(main, "__file__") or "ipykernel" in sys.modules
-
-
 def _word_of(value):
     if value is True:
         return "on"
@@ -257,19 +256,26 @@ def _make_deterministic(words):
             "PYTHONHASHSEED=0", RuntimeWarning, stacklevel=3)
 
 
-class _Interrupts:
-    """Lets Ctrl-C end the process while the main thread is in a run, where it runs no Python. An
-    interactive interpreter sees it when the run has ended."""
+@contextlib.contextmanager
+def _default_interrupts():
+    """Lets Ctrl-C end the process while the main thread is in a run, where it runs no Python."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
-    def __enter__(self):
-        self.before = None
-        if not _is_interactive() and threading.current_thread() is threading.main_thread() and (
-                signal.getsignal(signal.SIGINT) is signal.default_int_handler):
-            self.before = signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    def __exit__(self, *error):
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
+def _interrupts_of(running, is_simulated):
+    """Ctrl-C during a run: it ends the process, or in an interactive interpreter the run. Where the
+    program has a handler of its own, it gets the signal when the run has ended."""
+    if threading.current_thread() is not threading.main_thread() or (
+            signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+        return contextlib.nullcontext()
+    if not is_interactive():
+        return _default_interrupts()
+    # Simulated ranks run Python on the main thread, which raises the KeyboardInterrupt there.
+    return contextlib.nullcontext() if is_simulated else Watch(running)
 
 
 def run(main, *, ranks=None, workers=None, processes=None, args=None, **options):
@@ -304,7 +310,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
             "world cannot wait for another on its own workers. Call it before or after")
     from . import _launch
     if args is None:
-        args = [] if _is_interactive() else sys.argv[1:]
+        args = [] if is_interactive() else sys.argv[1:]
     _check_options(options)
     if processes is not None:
         if _is_simulated([*map(str, args)], options):
@@ -316,11 +322,13 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
         ranks = None
     what = _Main(main, waits=True)
     sys.stdout.flush()
-    with _Variables({"ranks": ranks, "workers": workers, **options}), _Interrupts():
-        if _is_simulated(words[1:]):
+    with _Variables({"ranks": ranks, "workers": workers, **options}):
+        is_simulated = _is_simulated(words[1:])
+        if is_simulated:
             _make_deterministic(words[1:])
         try:
-            code = _core._run(what, words)
+            with _interrupts_of(what.running, is_simulated):
+                code = _core._run(what, words)
         finally:
             _end_states()
     if what.errors:

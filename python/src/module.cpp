@@ -624,6 +624,7 @@ void bind_teams(nb::module_& module) {
       .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"))
       .def("_allreduce_array", &allreduce_array);
   nb::class_<PyWorld, PyTeam>(module, "World", "All ranks, as one of them sees them.")
+      .def_prop_ro("_tasks_run", [](PyWorld& w) { return w.world().statistics().tasks_run; })
       .def_prop_ro("launch", [](PyWorld& w) { return launch_name(w.world().launch()); })
       .def_prop_ro("args", [](PyWorld& w) {
         const auto args = w.world().args();

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -14,7 +15,7 @@ PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "model
             "thread_states": "good", "errors": "good"}
 # For the cases that need packages of PyPI.
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
-            "hypothesis==6.170.17", "cloudpickle==3.1.3"]
+            "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0"]
 
 
 class Programs(suite.Suite):
@@ -187,6 +188,28 @@ class Failures(Programs):
         self.assertEqual(process.stdout.readline(), "waits\n")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=self.timeout), -signal.SIGINT)
+
+    def test_interrupted_interpreter(self):
+        """An interactive interpreter cancels the run, and goes on."""
+        program = ("import shoal, threading\n"
+                   "def main(world):\n"
+                   "    world.rank or print('waits', flush=True)\n"
+                   "    shoal.sleep(3600)\n"
+                   "try:\n"
+                   "    shoal.run(main, ranks=2)\n"
+                   "except KeyboardInterrupt:\n"
+                   "    print('goes on', shoal.run(lambda world: world.size, ranks=2),\n"
+                   "          threading.active_count())\n")
+        process = subprocess.Popen(
+            [self.python, "-c", program], env=os.environ | self.environment, text=True,
+            stdout=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "waits\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=self.timeout)[0], "goes on 2 1\n")
+        self.assertEqual(process.returncode, 0)
 
     def test_launched(self):
         launcher = [*suite.build().launchers[self.first_mpi()], 2]
@@ -382,6 +405,16 @@ class Packages(Programs):
         said = self.run_command([self.python, "-c", program], environment=self.environment).output
         for text in ("hello 0", "hello 1", "[10, 11]"):
             self.assertIn(text, said)
+
+    def test_notebook(self):
+        """The tutorial prints what is stored in it."""
+        trace = pathlib.Path(self.program("shoal-trace")).parent
+        result = self.run_python("notebook", suite.SOURCE / "python/examples/tutorial.ipynb",
+                                 PYTHONHASHSEED="0", PATH=f"{trace}:{os.environ['PATH']}")
+        self.assertEqual(result.output.strip(), "good")
+
+    def test_interrupted_notebook(self):
+        self.assertEqual(self.run_python("notebook").output.strip(), "good")
 
     def test_arbitrary_calls(self):
         result = self.run_python("fuzz", 20, PYTHONHASHSEED="0")
