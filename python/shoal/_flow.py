@@ -194,7 +194,7 @@ class FlowTask:
                                                         f"flow task {self._name}")
         flow._flow.insert(self._codelet, [datum._datum for datum in data],
                           "".join(self._modes[name].letter for name in names), body,
-                          self._priority, rank)
+                          self._priority, rank, self._retries)
 
     def _flow_of(self, values):
         for value in values:
@@ -211,20 +211,6 @@ class FlowTask:
         for index, (name, datum) in enumerate(zip(names, data)):
             if values[index] is None and self._modes[name] in _CHANGES:
                 values[index] = datum._blank()
-        before = [copy.deepcopy(value) if self._retries > 0 and
-                  self._modes[name] in (read_write, commutative) else value
-                  for name, value in zip(names, values)]
-        left = self._retries
-        while True:
-            try:
-                return self._attempt(world, bound, names, data, list(values))
-            except Exception:
-                if left == 0:
-                    raise
-                left -= 1
-                values = [adopt(value, copy.deepcopy(old)) for value, old in zip(values, before)]
-
-    def _attempt(self, world, bound, names, data, values):
         arguments = dict(bound.arguments)
         for name, value in zip(names, values):
             arguments[name] = value if self._modes[name] in _CHANGES else _as_readable(value)
@@ -277,6 +263,8 @@ def flow_task(function=None, *, name=None, priority=0, rank=None, retries=0, _fl
         priority: larger runs first.
         rank: on which it runs.
         retries: how often the body runs again after an Exception, with the values from before.
+            What an attempt sends, starts or fires happens once it has succeeded, and it must not
+            wait.
         others: the modes of the parameters of the function."""
     def make(function):
         if not callable(function):

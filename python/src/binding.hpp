@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -131,15 +132,18 @@ inline void keep_on_worker(TaskOptions& options, const Team& team) {
   static_cast<void>(team);
 #endif
 }
-/// Runs `f`, which calls Python code that may wait, in a task that shoal has made.
+/// Runs `f`, which calls Python code that may wait, in a task that shoal has made. `name`: in
+/// reports.
 template <class F>
-auto run_python(Team& team, F f) {
+auto run_python(Team& team, F f, std::string_view name = "task") {
 #if PY_VERSION_HEX >= 0x030C0000
   TaskOptions options;
+  options.name = name;
   keep_on_worker(options, team);
   return team.async(std::move(f), options).get();
 #else
   static_cast<void>(team);
+  static_cast<void>(name);
   return f();
 #endif
 }

@@ -131,6 +131,11 @@ void throw_python_exception(Object exception) {
 
 void throw_python_error() { throw_python_exception(take_raised()); }
 
+bool may_succeed_later(const PythonError& error) {
+  return PyObject_IsInstance(error.exception(), PyExc_Exception) == 1 &&
+         !is_a(error.exception(), "CheckError");
+}
+
 Object call(PyObject* function, PyObject* arguments, PyObject* keywords) {
   Object result = Object::own(PyObject_Call(function, arguments, keywords));
   if (!result) throw_python_error();

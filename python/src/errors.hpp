@@ -27,6 +27,10 @@ class PythonError : public Error {
 /// Throws a Python exception object, as throw_python_error(). **Caller**: holds the GIL.
 [[noreturn]] void throw_python_exception(Object exception);
 
+/// Returns whether what raised it may succeed later: it is an Exception, and no CheckError.
+/// **Caller**: holds the GIL.
+[[nodiscard]] bool may_succeed_later(const PythonError& error);
+
 /// Calls a Python object with positional arguments and, unless nullptr, keywords. **Caller**: holds
 /// the GIL. **Errors**: as throw_python_error().
 [[nodiscard]] Object call(PyObject* function, PyObject* arguments, PyObject* keywords = nullptr);

@@ -5,9 +5,11 @@
 #include <nanobind/stl/string.h>
 
 #include <shoal/archive.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/flow.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -92,15 +94,17 @@ struct Accesses {
   std::vector<flow::Access> list;
 };
 
-/// A task that calls body(values), which returns the values afterwards.
+/// A task that calls body(values), which returns the values afterwards; again, with the values from
+/// before, after it has raised an Exception.
 class PyFlowTask final : private Accesses, public flow::FlowTask {
  public:
-  PyFlowTask(flow::Sequence& sequence, std::size_t count, Team& team, Object body,
+  PyFlowTask(flow::Sequence& sequence, std::size_t count, Team& team, Object body, int retries,
              std::shared_ptr<flow::CodeletCore> codelet)
       : Accesses(count),
         FlowTask(sequence, std::span(Accesses::list)),
         team_(team),
         body_(std::move(body)),
+        retries_(retries),
         codelet_(std::move(codelet)) {}
 
   [[nodiscard]] std::string_view plain_name() const noexcept override { return codelet_->name; }
@@ -108,19 +112,49 @@ class PyFlowTask final : private Accesses, public flow::FlowTask {
 
  private:
   void execute() override {
-    run_python(team_, [this] {
-      const InPython in_python;
-      const Object before = values();
-      const Object arguments = Object::own(PyTuple_Pack(1, before.get()));
-      if (!arguments) throw_python_error();
-      const Object after = call(body_.get(), arguments.get());
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        if (!flow::writes(list[i].mode) && list[i].mode != flow::Mode::scratch) continue;
-        static_cast<FlowValue*>(list[i].object)->object =
-            Object::share(PyList_GetItem(after.get(), static_cast<Py_ssize_t>(i)));
-      }
-      body_ = {};
-    });
+    run_python(
+        team_,
+        [this] {
+          if (retries_ == 0) {
+            run_body();
+          } else {
+            run_attempts();
+          }
+          body_ = {};
+        },
+        plain_name());
+  }
+  void run_attempts() {
+    flow::ValuesBefore before(accesses());
+    std::exception_ptr last;  // not to be tried again; attempts end with a CheckError
+    try {
+      sched::run_attempts(retries_, [&] {
+        before.restore();
+        try {
+          run_body();
+        } catch (const PythonError& error) {
+          const InPython in_python;
+          if (may_succeed_later(error)) throw;
+          last = std::current_exception();
+          throw CheckError(error.what());
+        }
+      });
+    } catch (const CheckError&) {
+      if (last != nullptr) std::rethrow_exception(last);
+      throw;
+    }
+  }
+  void run_body() {
+    const InPython in_python;
+    const Object before = values();
+    const Object arguments = Object::own(PyTuple_Pack(1, before.get()));
+    if (!arguments) throw_python_error();
+    const Object after = call(body_.get(), arguments.get());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!flow::writes(list[i].mode) && list[i].mode != flow::Mode::scratch) continue;
+      static_cast<FlowValue*>(list[i].object)->object =
+          Object::share(PyList_GetItem(after.get(), static_cast<Py_ssize_t>(i)));
+    }
   }
   /// Returns a list with None for values that there are not.
   [[nodiscard]] Object values() const {
@@ -137,6 +171,7 @@ class PyFlowTask final : private Accesses, public flow::FlowTask {
 
   Team& team_;
   Object body_;
+  const int retries_;
   const std::shared_ptr<flow::CodeletCore> codelet_;
 };
 
@@ -192,8 +227,9 @@ class PyFlow {
   }
   /// Returns whether the task runs on this rank.
   bool insert(const PyCodelet& codelet, const nb::list& data, const std::string& modes,
-              nb::handle body, int priority, std::optional<int> rank) {
+              nb::handle body, int priority, std::optional<int> rank, int retries) {
     const auto flow = get();
+    sched::check_retries(retries, codelet.core->name);
     std::vector<flow::Request> requests;
     for (std::size_t i = 0; i < modes.size(); ++i) {
       const Data<FlowValue>& one = nb::cast<const PyDatum&>(data[i]).data;
@@ -208,7 +244,8 @@ class PyFlow {
     flow::Sequence& sequence = flow->sequence();
     if (!sequence.begin(codelet.core, requests, options)) return false;
     sequence.submit(
-        new PyFlowTask(sequence, requests.size(), *team_, std::move(held), codelet.core), requests);
+        new PyFlowTask(sequence, requests.size(), *team_, std::move(held), retries, codelet.core),
+        requests);
     return true;
   }
   void wait() {
@@ -263,7 +300,7 @@ void bind_flows(nb::module_& module) {
       .def(nb::init<PyTeam&, const std::string&, std::size_t, bool>())
       .def("data", &PyFlow::data, nb::arg().none(), nb::arg(), nb::arg())
       .def("insert", &PyFlow::insert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-           nb::arg().none())
+           nb::arg().none(), nb::arg())
       .def("wait", &PyFlow::wait)
       .def("wait_for", &PyFlow::wait_for)
       .def("value", &PyFlow::value)

@@ -10,6 +10,7 @@ except ImportError:
 
 where = {}
 attempts = {}
+notes = []  # of rank 0
 
 
 @shoal.flow_task(numbers=shoal.write)
@@ -33,9 +34,14 @@ async def collect(a, into):
     into.append(a[0])
 
 
+def note(key):
+    notes.append(key)
+
+
 @shoal.flow_task(total=shoal.read_write, retries=2)
 def shaky(total, key):
     total.append("half done")
+    shoal.current_world().send(0, note, key)
     attempts[key] = attempts.get(key, 0) + 1
     if attempts[key] < 3:
         raise OSError("not yet")
@@ -169,4 +175,5 @@ if __name__ == "__main__":
         flow, total = result
         refuses(shoal.CheckError, "has ended", flow.data, 1)
         refuses(shoal.CheckError, "has ended", fill, total, 1)
+        assert len(notes) == 1, "messages of attempts that fail are dropped"
         print("good")

@@ -132,6 +132,28 @@ class Selfish:
         return 1
 
 
+@shoal.flow_task(x=shoal.read_write, retries=2)
+def patient(x):
+    shoal.sleep(1e-6)
+
+
+def waits_in_attempt(world):
+    flow = shoal.Flow("sums")
+    patient(flow.data(1))
+    flow.wait()
+
+
+@shoal.flow_task(x=shoal.read_write, retries=2)
+def hopeless(x):
+    raise OSError("not today")
+
+
+def fails_each_time(world):
+    flow = shoal.Flow("sums")
+    hopeless(flow.data(1))
+    flow.wait()
+
+
 def self_call(world):
     """An actor that waits for itself."""
     if world.rank == 0:

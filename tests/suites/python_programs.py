@@ -238,6 +238,8 @@ class Mistakes(Programs):
         "nested": "argument of a call of double cannot be sent.*RecursionError",
         "other_programs": "flow 'sums'.*rank",
         "writes_what_it_reads": "cheat.*has changed 'numbers', which it only reads",
+        "waits_in_attempt": "in attempt 1 of 3 of 'patient.*on rank.*cannot be withheld",
+        "fails_each_time": "failed 3 times, the last:.*OSError: not today",
         "writes_nothing": "lazy has not written 'x'.*return its value",
         "self_call": "inner.. of actor 'selfish'",
         "no_actor": "actor 'nobody'",
