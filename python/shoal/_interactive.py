@@ -54,12 +54,16 @@ class Running:
         self._lock = threading.Lock()
         self._worlds = []  # guarded by the lock, as their ends are
         self._ended = 0  # tasks of those that have ended
+        self._reason = None  # to cancel them, also those that come later
 
     @contextlib.contextmanager
     def entered(self, world):
         with self._lock:
             self._worlds.append(world)
+            reason = self._reason
         try:
+            if reason is not None:
+                world.cancel(reason)
             yield
         finally:
             with self._lock:
@@ -72,6 +76,7 @@ class Running:
 
     def cancel(self, reason):
         with self._lock:
+            self._reason = reason
             for world in self._worlds:
                 world.cancel(reason)
 
