@@ -363,9 +363,9 @@ class Packages(Programs):
         venv = suite.build().folder / "tests" / "python_packages"
         stamp = venv / "packages"
         if not stamp.exists() or stamp.read_text() != str(PACKAGES):
-            self.run_command([self.python, "-m", "venv", "--clear", venv])
+            self.run_command([self.python, "-m", "venv", "--clear", venv], timeout=600)
             made = self.run_command([venv / "bin/pip", "--disable-pip-version-check", "--timeout",
-                                     10, "install", *PACKAGES], code=suite.ANY)
+                                     10, "install", *PACKAGES], code=suite.ANY, timeout=600)
             if made.code != 0:
                 self.skipTest("numpy, scipy, dask, joblib and others cannot be fetched from PyPI")
             stamp.write_text(str(PACKAGES))
