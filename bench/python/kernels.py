@@ -161,6 +161,10 @@ def take(array):
 class Bandwidth(Pair):
     """Bandwidth of arrays of `size` bytes to the other process, which answers each of them."""
 
+    def __init__(self, options):
+        super().__init__(options)
+        self.read_only = options.read_only
+
     def timed(self, send_all):
         send_all()
 
@@ -175,6 +179,7 @@ class Bandwidth(Pair):
 
         def measure(shoal, world):
             array = numpy.ones(self.size // 8)
+            array.flags.writeable = not self.read_only
 
             def send_all():
                 sent = shoal.gather([world.call(1, take, array) for _ in range(self.count)])
@@ -314,6 +319,7 @@ def main():
     parser.add_argument("--side", required=True)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--size", type=int, default=1 << 20)
+    parser.add_argument("--read-only", action="store_true", help="arrays that do not change")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()

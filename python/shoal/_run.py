@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+import types
 import warnings
 
 from . import _core, _errors, _wire
@@ -102,23 +103,24 @@ def _run_main(main, world):
 
 
 def _in_world(world, function, *arguments):
-    def run_in_context():
-        _current.set(world)
-        return function(*arguments)
-    return contextvars.Context().run(run_in_context)
+    return contextvars.Context().run(_call_in, world, function, arguments)
+
+
+def _call_in(world, function, arguments):
+    _current.set(world)
+    return function(*arguments)
 
 
 def _serve(world, body, buffers):
     """Runs a call of another rank."""
-    rank = world.rank
     try:
         function, arguments, keywords = _wire.load_call(body, buffers)
         result = _in_world(world, _invoke, function, arguments, keywords)
-        return False, _wire.dump(result, f"the result of {_name_of(function)}")
+        return False, _wire.dump(result, "the result of", function)
     except _errors.CancelledError:
         raise
     except BaseException as error:
-        return True, _wire.dump_error(error, rank)
+        return True, _wire.dump_error(error, world.rank)
 
 
 def _deliver(world, body, buffers):
@@ -131,7 +133,10 @@ def _invoke(function, arguments, keywords):
     body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
     if body is not None:
         return body(arguments, keywords)
-    return _complete(function(*arguments, **keywords), _name_of(function))
+    result = function(*arguments, **keywords)
+    if isinstance(result, (types.CoroutineType, types.GeneratorType)):
+        return _complete(result, _name_of(function))
+    return result
 
 
 def _name_of(function):
@@ -169,6 +174,7 @@ _core._set_hooks({
     "load": _wire.load,
     "load_error": _wire.load_error,
     "dump": _wire.dump,
+    "is_constant": _wire.is_constant,
 })
 
 

@@ -6,7 +6,7 @@ import pickle
 import sys
 import types
 
-from . import _errors
+from . import _core, _errors
 
 
 class _Pickler(pickle.Pickler):
@@ -24,13 +24,15 @@ class _Pickler(pickle.Pickler):
 
 def _is_found_by_name(function):
     found = sys.modules.get(function.__module__)
+    if getattr(found, function.__qualname__, None) is function:
+        return True
     for name in function.__qualname__.split("."):
         found = getattr(found, name, None)
     return found is function
 
 
-def dump(obj, what="the value"):
-    """A pair of bytes and a list of buffers."""
+def dump(obj, what="the value", function=None):
+    """A pair of bytes and a list of buffers. Errors call it `what`, with the name of a function."""
     buffers = []
     try:
         body = pickle.dumps(obj, 5, buffer_callback=buffers.append)
@@ -42,6 +44,8 @@ def dump(obj, what="the value"):
         _Pickler(out, protocol=5, buffer_callback=buffers.append).dump(obj)
         return out.getbuffer(), [buffer.raw() for buffer in buffers]
     except Exception as error:  # pickle raises many types
+        if function is not None:
+            what = f"{what} {getattr(function, '__qualname__', None) or repr(function)}"
         raise _errors.CheckError(
             f"{what} cannot be sent to another rank: {type(error).__name__}: {error}. Functions "
             "and classes are sent by their names: define them at the top of a module that all "
@@ -52,21 +56,39 @@ def load(body, buffers):
     return pickle.loads(body, buffers=buffers)
 
 
+def is_constant(buffer):
+    """Whether nobody can write to read-only memory: no array that refers to it is writeable."""
+    while True:
+        if isinstance(buffer, (bytes, _core.Bytes)):
+            return True
+        if isinstance(buffer, memoryview):
+            is_writeable, buffer = not buffer.readonly, buffer.obj
+        else:  # an array of numpy, else it may be anything
+            is_writeable = getattr(getattr(buffer, "flags", None), "writeable", True)
+            buffer = getattr(buffer, "base", None)
+        if is_writeable or buffer is None:
+            return not is_writeable
+
+
 def dump_call(function, arguments, keywords, what):
     """As dump(), of a call. A function goes as two names: pickle takes a microsecond for it."""
-    if isinstance(function, types.FunctionType) and _is_found_by_name(function):
-        return dump((function.__module__, function.__qualname__, arguments, keywords), what)
-    return dump((None, function, arguments, keywords), what)
+    if type(function) is types.FunctionType and _is_found_by_name(function):
+        return dump((function.__module__, function.__qualname__, arguments, keywords), what,
+                    function)
+    return dump((None, function, arguments, keywords), what, function)
 
 
 def load_call(body, buffers):
     """The function, the arguments and the keywords of dump_call()."""
-    module, function, arguments, keywords = load(body, buffers)
+    module, function, arguments, keywords = pickle.loads(body, buffers=buffers)
     if module is not None:
         place = sys.modules.get(module) or importlib.import_module(module)
-        for name in function.split("."):
-            place = getattr(place, name)
-        function = place
+        found = getattr(place, function, None)
+        if found is None:
+            for name in function.split("."):
+                place = getattr(place, name)
+            found = place
+        function = found
     return function, arguments, keywords
 
 

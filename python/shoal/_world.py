@@ -40,15 +40,25 @@ def spawn(world, function, *arguments, **keywords):
                  _name_of(function), 0)
 
 
+def _check_call(world, rank, function, what, name):
+    """The rank, of a call or a message that need not be right."""
+    what = f"{what} {_name_of(_function_of(function, name))}"
+    return _rank_of(world, rank, what)
+
+
+def _is_right(world, rank, function):
+    return type(rank) is int and 0 <= rank < world.size and callable(function)
+
+
 def call(world, rank, function, *arguments, **keywords):
     """Runs function(*arguments, **keywords) as a task of another rank; returns its future.
 
     The function, the arguments and the result are pickled. An exception comes back with its type,
     and with the traceback of that rank as its __cause__."""
-    what = f"a call of {_name_of(_function_of(function, 'call()'))}"
-    rank = _rank_of(world, rank, what)
+    if not _is_right(world, rank, function):
+        rank = _check_call(world, rank, function, "a call of", "call()")
     return world._call(rank, _wire.dump_call(function, arguments, keywords,
-                                             f"an argument of {what}"))
+                                             "an argument of a call of"))
 
 
 def send(world, rank, function, *arguments, **keywords):
@@ -56,18 +66,18 @@ def send(world, rank, function, *arguments, **keywords):
 
     Handlers of one sender start in the order sent, one at a time. They must be short and must not
     wait; an exception fails the world. shoal.current_world() is the world there."""
-    what = f"a message for {_name_of(_function_of(function, 'send()'))}"
-    rank = _rank_of(world, rank, what)
-    world._send(rank, _wire.dump_call(function, arguments, keywords, f"an argument of {what}"),
-                False)
+    if not _is_right(world, rank, function):
+        rank = _check_call(world, rank, function, "a message for", "send()")
+    world._send(rank, _wire.dump_call(function, arguments, keywords,
+                                      "an argument of a message for"), False)
 
 
 def send_task(world, rank, function, *arguments, **keywords):
     """As send(), but the function runs as a task, which may wait."""
-    what = f"a message for {_name_of(_function_of(function, 'send_task()'))}"
-    rank = _rank_of(world, rank, what)
-    world._send(rank, _wire.dump_call(function, arguments, keywords, f"an argument of {what}"),
-                True)
+    if not _is_right(world, rank, function):
+        rank = _check_call(world, rank, function, "a message for", "send_task()")
+    world._send(rank, _wire.dump_call(function, arguments, keywords,
+                                      "an argument of a message for"), True)
 
 
 def allgather(world, value):

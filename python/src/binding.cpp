@@ -78,13 +78,13 @@ Payload dump(PyObject* object) {
   return to_payload(call(hooks().dump, arguments.get()).get());
 }
 
-Object load(PyObject* hook, Payload&& payload) {
-  const auto [body, buffers] = to_python(std::move(payload));
+Object load(PyObject* hook, const Payload& payload) {
+  const auto [body, buffers] = to_python(payload);
   return call(hook, pack(body.get(), buffers.get()).get());
 }
 
-nb::object loaded(Payload&& payload) {
-  return nb::steal(load(hooks().load, std::move(payload)).release());
+nb::object loaded(const Payload& payload) {
+  return nb::steal(load(hooks().load, payload).release());
 }
 
 Outcome to_outcome(PyObject* pair) {
@@ -94,12 +94,12 @@ Outcome to_outcome(PyObject* pair) {
   return outcome;
 }
 
-Value take_outcome(Outcome outcome) {
+Value take_outcome(const Outcome& outcome) {
   const InPython in_python;
   if (outcome.is_error) {
-    throw_python_exception(load(hooks().load_error, std::move(outcome.payload)));
+    throw_python_exception(load(hooks().load_error, outcome.payload));
   }
-  return Value(load(hooks().load, std::move(outcome.payload)));
+  return Value(load(hooks().load, outcome.payload));
 }
 
 Object object_of(World& world) { return worlds().find(world); }

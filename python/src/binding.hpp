@@ -31,8 +31,9 @@ struct Hooks {
   PyObject* load = nullptr;           // (body, buffers) -> object
   PyObject* load_error = nullptr;     // (body, buffers) -> exception
   PyObject* call_with_key = nullptr;  // (function, bytes of the key) -> object
-  PyObject* invoke = nullptr;  // (world, object, body, buffers) -> (is_error, (body, buffers))
-  PyObject* dump = nullptr;    // (object) -> (body, buffers)
+  PyObject* invoke = nullptr;       // (world, object, body, buffers) -> (is_error, (body, buffers))
+  PyObject* dump = nullptr;         // (object) -> (body, buffers)
+  PyObject* is_constant = nullptr;  // (buffer) -> whether its bytes never change
   // (function, bytes of the key, list of (name, body, buffers)) -> object
   PyObject* call_with_inputs = nullptr;
   PyObject* adopt = nullptr;  // (old value or None, new value) -> value
@@ -44,9 +45,9 @@ Hooks& hooks();
 /// Returns the bytes of an object.
 [[nodiscard]] Payload dump(PyObject* object);
 /// Returns what `hook`, one of load and load_error, makes of bytes.
-[[nodiscard]] Object load(PyObject* hook, Payload&& payload);
+[[nodiscard]] Object load(PyObject* hook, const Payload& payload);
 /// Returns the object of bytes for Python.
-[[nodiscard]] nb::object loaded(Payload&& payload);
+[[nodiscard]] nb::object loaded(const Payload& payload);
 
 /// Objects of a rank that must end before its main function does: graphs and teams. Python may keep
 /// its own objects of them longer.
@@ -116,7 +117,7 @@ struct Outcome {
 /// Returns the outcome that a hook has returned, a pair (is_error, (body, buffers)).
 [[nodiscard]] Outcome to_outcome(PyObject* pair);
 /// Takes the value, or throws the exception. **Caller**: without the GIL.
-[[nodiscard]] Value take_outcome(Outcome outcome);
+[[nodiscard]] Value take_outcome(const Outcome& outcome);
 
 /// Options that keep a task of Python on one worker, where the interpreter needs that.
 inline void keep_on_worker(TaskOptions& options, const Team& team) {

@@ -54,19 +54,19 @@ struct DataTraits<python::FlowValue> {
   }
   static void decode(void* object, std::span<const std::byte> bytes) {
     ReadArchive archive(bytes);
-    auto payload = wire::load<python::Payload>(archive);
+    const auto payload = wire::load<python::Payload>(archive);
     archive.finish();
     auto& place = static_cast<Value*>(object)->object;
     const python::InPython in_python;
-    python::Object value = python::load(python::hooks().load, std::move(payload));
+    python::Object value = python::load(python::hooks().load, payload);
     PyObject* const before = place ? place.get() : Py_None;
     place = python::call(python::hooks().adopt, python::pack(before, value.get()).get());
   }
   /// A copy that is independent of the datum.
   static python::Object copy(void* object) {
-    python::Payload payload = dump(object);
+    const python::Payload payload = dump(object);
     const python::InPython in_python;
-    return python::load(python::hooks().load, std::move(payload));
+    return python::load(python::hooks().load, payload);
   }
   static constexpr std::size_t kElementBytes = 64;
 };

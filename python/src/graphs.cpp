@@ -81,7 +81,7 @@ struct Input {
 void call_with_inputs(PyObject* body, const Key& key, Gathered<Input> inputs) {
   nb::list list;
   for (Input& input : inputs.values) {
-    const auto [bytes, buffers] = to_python(std::move(input.value));
+    const auto [bytes, buffers] = to_python(input.value);
     list.append(nb::make_tuple(input.name, nb::handle(bytes.get()), nb::handle(buffers.get())));
   }
   const nb::bytes code(key.code.data(), key.code.size());

@@ -33,24 +33,57 @@ namespace {
 
 // --- handlers of other ranks' calls and messages
 
-Outcome serve(Team& team, Payload payload) {
+/// Gives a promise of this rank the exception that a call has raised.
+void fail_call(Team& team, std::uint64_t number, const Payload& payload) {
+  std::exception_ptr error;
+  try {
+    const InPython in_python;
+    throw_python_exception(load(hooks().load_error, payload));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  team::promises_of(team.core()).fail(number, std::move(error));
+}
+
+Outcome run_call(Team& team, const Payload& payload) {
   return run_python(team, [&team, &payload] {
     const InPython in_python;
-    const auto [body, buffers] = to_python(std::move(payload));
+    const auto [body, buffers] = to_python(payload);
     const Object here = object_of(world_of(team));
     return to_outcome(call(hooks().serve, pack(here.get(), body.get(), buffers.get()).get()).get());
   });
 }
 
-void deliver(Team& team, Payload payload) {
+/// Runs a call, and sends the pickle of its result, or its exception. Team::call() would bring back
+/// the exception as a text.
+void serve(Team& team, RemotePromise<Value> reply, const Payload& payload) {
+  Outcome outcome;
+  try {
+    outcome = run_call(team, payload);
+  } catch (const CancelledError&) {
+    throw;  // the team has failed, and the caller hears of that
+  } catch (const std::exception& error) {
+    team::fail(team.core(), reply, "call()", error.what());
+    return;
+  }
+  if (!outcome.is_error) {
+    team::fulfill(team.core(), reply, Value(std::move(outcome.payload)));
+    return;
+  }
+  const auto to = team::address_of(team.core(), reply.rank, reply.in_world != 0);
+  team::send(to.channel, to.member, am<&fail_call, Delivery::task>, reply.number,
+             std::move(outcome.payload));
+}
+
+void deliver(Team& team, const Payload& payload) {
   const InPython in_python;
-  const auto [body, buffers] = to_python(std::move(payload));
+  const auto [body, buffers] = to_python(payload);
   const Object here = object_of(world_of(team));
   static_cast<void>(call(hooks().deliver, pack(here.get(), body.get(), buffers.get()).get()));
 }
 
-void deliver_task(Team& team, Payload payload) {
-  run_python(team, [&team, &payload] { deliver(team, std::move(payload)); });
+void deliver_task(Team& team, const Payload& payload) {
+  run_python(team, [&team, &payload] { deliver(team, payload); });
 }
 
 // --- tasks
@@ -104,10 +137,9 @@ PyFuture call_rank(PyTeam& team, int rank, nb::handle payload) {
   Team& here = team.get();
   Payload encoded = to_payload(payload.ptr());
   const OutsidePython outside;
-  return PyFuture(here.call(Rank(rank), am<&serve>, std::move(encoded))
-                      .then(&take_outcome, "the result of a call")
-                      .share(),
-                  team.ended);
+  team::Awaited<Value> awaited(here.core());
+  here.send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, std::move(encoded));
+  return PyFuture(std::move(awaited.future).share(), team.ended);
 }
 
 void send(PyTeam& team, int rank, nb::handle payload, bool as_task) {
@@ -123,10 +155,10 @@ void send(PyTeam& team, int rank, nb::handle payload, bool as_task) {
 
 // --- collective operations of Python objects
 
-nb::object to_list(std::vector<Payload> payloads) {
+nb::object to_list(const std::vector<Payload>& payloads) {
   nb::list list;
-  for (Payload& payload : payloads) {
-    list.append(loaded(std::move(payload)));
+  for (const Payload& payload : payloads) {
+    list.append(loaded(payload));
   }
   return list;
 }
@@ -139,7 +171,7 @@ nb::object allgather(PyTeam& team, nb::handle value) {
     const OutsidePython outside;
     all = here.allgather(mine);
   }
-  return to_list(std::move(all));
+  return to_list(all);
 }
 
 nb::object gather(PyTeam& team, nb::handle value, int root) {
@@ -151,7 +183,7 @@ nb::object gather(PyTeam& team, nb::handle value, int root) {
     all = here.gather(mine, Rank(root));
   }
   if (int{here.rank()} != root) return nb::none();
-  return to_list(std::move(all));
+  return to_list(all);
 }
 
 nb::object broadcast(PyTeam& team, nb::handle value, int root) {
@@ -162,7 +194,7 @@ nb::object broadcast(PyTeam& team, nb::handle value, int root) {
     const OutsidePython outside;
     mine = here.broadcast(mine, Rank(root));
   }
-  return loaded(std::move(mine));
+  return loaded(mine);
 }
 
 /// Combination of two values in a handler.
@@ -185,7 +217,7 @@ nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation) {
     const OutsidePython outside;
     mine = here.allreduce(mine, combine);
   }
-  return loaded(std::move(mine));
+  return loaded(mine);
 }
 
 // --- locks
@@ -553,6 +585,7 @@ void set_hooks(const nb::dict& functions) {
   take(hooks().call_with_key, "call_with_key");
   take(hooks().invoke, "invoke");
   take(hooks().dump, "dump");
+  take(hooks().is_constant, "is_constant");
   take(hooks().call_with_inputs, "call_with_inputs");
   take(hooks().adopt, "adopt");
 }

@@ -23,7 +23,7 @@ class Representative : public DistributedObject<Representative> {
   Outcome invoke(Payload payload) {
     return run_python(team(), [this, &payload] {
       const InPython in_python;
-      const auto [body, buffers] = to_python(std::move(payload));
+      const auto [body, buffers] = to_python(payload);
       const python::Object here = object_of(world_of(team()));
       const python::Object arguments = python::Object::own(
           PyTuple_Pack(4, here.get(), object_.get(), body.get(), buffers.get()));
@@ -33,10 +33,10 @@ class Representative : public DistributedObject<Representative> {
   }
   /// As invoke(); an exception fails the team.
   void notify(Payload payload) {
-    Outcome outcome = invoke(std::move(payload));
+    const Outcome outcome = invoke(std::move(payload));
     if (!outcome.is_error) return;
     const InPython in_python;
-    throw_python_exception(load(hooks().load_error, std::move(outcome.payload)));
+    throw_python_exception(load(hooks().load_error, outcome.payload));
   }
 
  private:

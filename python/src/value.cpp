@@ -1,5 +1,6 @@
 #include "value.hpp"
 
+#include "binding.hpp"
 #include "errors.hpp"
 
 namespace nb = nanobind;
@@ -8,47 +9,80 @@ namespace shoal::python {
 
 namespace {
 
-std::vector<char> copy_buffer(PyObject* object) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw_python_error();
-  const char* const data = static_cast<const char*>(view.buf);
-  std::vector<char> copy(data, data + view.len);
-  PyBuffer_Release(&view);
-  return copy;
+constexpr Py_ssize_t kLargeBytes = 16L << 10U;  // as net::kPieceBytes: it travels apart
+
+bool is_constant(PyObject* buffer) {
+  const Object answer =
+      Object::own(PyObject_CallFunctionObjArgs(hooks().is_constant, buffer, nullptr));
+  if (!answer) throw_python_error();
+  return PyObject_IsTrue(answer.get()) == 1;
 }
 
-Object make_bytes(std::vector<char>&& data) {
-  auto bytes = std::make_unique<Bytes>(Bytes{std::move(data)});
+Block to_block(PyObject* object) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) throw_python_error();
+  struct Release {
+    Py_buffer& view;
+    ~Release() { PyBuffer_Release(&view); }
+  } const release{view};
+  char* const data = static_cast<char*>(view.buf);
+  if (view.len < kLargeBytes || view.readonly == 0 || !is_constant(object)) {
+    return Block(std::vector<char>(data, data + view.len));
+  }
+  Object kept = Object::own(PyMemoryView_FromObject(object));
+  if (!kept) throw_python_error();
+  return {std::move(kept), std::span(data, static_cast<std::size_t>(view.len))};
+}
+
+Object to_object(const Block& block) {
+  if (block.view() != nullptr) return Object::share(block.view());
+  auto bytes = std::make_unique<Bytes>(Bytes{block.share()});
   return Object::own(nb::cast(bytes.release(), nb::rv_policy::take_ownership).release().ptr());
 }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  auto& data = nb::inst_ptr<Bytes>(self)->data;
-  return PyBuffer_FillInfo(view, self, data.data(), static_cast<Py_ssize_t>(data.size()), 0, flags);
+  const std::span<char> bytes = nb::inst_ptr<Bytes>(self)->block.bytes();
+  return PyBuffer_FillInfo(view, self, bytes.data(), static_cast<Py_ssize_t>(bytes.size()), 0,
+                           flags);
 }
 
 }  // namespace
 
 Payload to_payload(PyObject* pair) {
   Payload payload;
-  payload.body = copy_buffer(PyTuple_GetItem(pair, 0));
+  payload.body = to_block(PyTuple_GetItem(pair, 0));
   PyObject* const buffers = PyTuple_GetItem(pair, 1);
   const Py_ssize_t count = PyList_Size(buffers);
   payload.buffers.reserve(static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    payload.buffers.push_back(copy_buffer(PyList_GetItem(buffers, i)));
+    payload.buffers.push_back(to_block(PyList_GetItem(buffers, i)));
   }
   return payload;
 }
 
-std::pair<Object, Object> to_python(Payload&& payload) {
-  Object body = make_bytes(std::move(payload.body));
+std::pair<Object, Object> to_python(const Payload& payload) {
+  const std::span<char> bytes = payload.body.bytes();
+  const auto size = static_cast<Py_ssize_t>(bytes.size());
+  Object body = size < kLargeBytes ? Object::own(PyBytes_FromStringAndSize(bytes.data(), size))
+                                   : to_object(payload.body);
   Object buffers = Object::own(PyList_New(0));
-  for (auto& data : payload.buffers) {
-    const Object bytes = make_bytes(std::move(data));
-    if (!buffers || PyList_Append(buffers.get(), bytes.get()) != 0) throw_python_error();
+  if (!body || !buffers) throw_python_error();
+  for (const Block& block : payload.buffers) {
+    const Object item = to_object(block);
+    if (PyList_Append(buffers.get(), item.get()) != 0) throw_python_error();
   }
   return {std::move(body), std::move(buffers)};
+}
+
+// The GIL may change hands while it is made: then the first one made is the value.
+PyObject* Value::new_reference() const {
+  if (!held_->object) {
+    Object made = load(hooks().load, held_->payload);
+    if (!held_->object) held_->object = std::move(made);
+  }
+  PyObject* const object = held_->object.get();
+  Py_INCREF(object);
+  return object;
 }
 
 void bind_bytes(nb::module_& module) {

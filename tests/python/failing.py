@@ -35,6 +35,27 @@ def dropped(world):
     world.wait()
 
 
+def breakfast():
+    raise LookupError("no more bananas")
+
+
+def call_dropped(world):
+    """As dropped(), of a call whose future goes before the answer comes."""
+    if world.rank == 0:
+        world.call(world.size - 1, breakfast)
+    world.wait()
+
+
+def answer_dropped(world):
+    """The same, of a future that goes when the answer is there."""
+    if world.rank == 0:
+        future = world.call(world.size - 1, breakfast)
+        while not future.done():
+            shoal.sleep(1e-5)
+        del future
+    world.wait()
+
+
 def stuck(world):
     """Nothing can fulfil the promise, and the task names it."""
     promise = shoal.Promise("the answer")

@@ -11,6 +11,10 @@ def doubled(array):
     return array
 
 
+def given(array):
+    return array
+
+
 def shape_of(array, *, flip):
     return array.T.shape if flip else array.shape
 
@@ -23,6 +27,17 @@ def main(world):
         assert back.dtype == dtype and (back == array.T).all()
     large = np.random.default_rng(world.rank).random((300, 400))
     assert (world.call(next_rank, doubled, large).result() == 2 * large).all()
+    constant = large.copy()
+    constant.flags.writeable = False
+    back = world.call(next_rank, given, constant).result()
+    assert (back == constant).all() and not back.flags.writeable
+    view, total = large[:], large.sum()
+    view.flags.writeable = False  # but the array that it is a part of may change
+    future = world.call(next_rank, np.sum, view)
+    kept = large.copy()
+    large[:] = 0
+    assert abs(future.result() - total) < 1e-6
+    large[:] = kept
     assert world.call(next_rank, shape_of, large[::2, ::3], flip=True).result() == (134, 150)
     structured = np.zeros(3, [("x", "i4"), ("y", "f8")])
     assert world.call(next_rank, len, structured).result() == 3

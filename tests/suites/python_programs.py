@@ -170,7 +170,8 @@ class Failures(Programs):
         self.fails("raises", rf'File ".*failing.py", line \d+, in raises[^$]*{bananas}', *mode)
         self.fails("task_raises", rf"in breakfast[^$]*{bananas}", *mode,
                    output="known on 0\n[^$]*known on 1|known on 1\n[^$]*known on 0")
-        self.fails("dropped", rf"in breakfast[^$]*{bananas}", *mode)
+        for case in ("dropped", "call_dropped", "answer_dropped"):
+            self.fails(case, rf"in breakfast[^$]*{bananas}", *mode)
         self.fails("stuck", "asks.*waits[^$]*the answer|the answer[^$]*asks", *mode)
         self.fails("handler_waits", "CheckError[^$]*handler", *mode)
         self.fails("cancels", "cancel.*enough", *mode)
@@ -217,6 +218,8 @@ class Failures(Programs):
                    code=suite.FAILURE)
         self.fails("task_raises", "LookupError: no more bananas", launcher=launcher,
                    code=suite.FAILURE, output="known on")
+        for case in ("call_dropped", "answer_dropped"):
+            self.fails(case, "LookupError: no more bananas", launcher=launcher, code=suite.FAILURE)
 
 
 class Mistakes(Programs):
