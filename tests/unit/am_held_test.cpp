@@ -272,7 +272,7 @@ struct CountedObject final : net::ObjectMessage {
   int& live;
 };
 
-// What becomes of a table of messages when a world has failed.
+// The end of a failed world drops the messages that wait.
 TEST(HeldForever, PartsOfPackets_OwnTheObjectsThatAreLeftInThem) {
   int live = 0;
   std::vector<std::unique_ptr<CountedObject>> handled;
