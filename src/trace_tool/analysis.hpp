@@ -6,8 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,6 +19,21 @@
 namespace shoal::trace_tool {
 
 inline double number(std::integral auto value) { return static_cast<double>(value); }
+
+/// Value in the middle of some, of which there are any. Of two: the smaller one.
+template <class T>
+[[nodiscard]] T lower_median(std::vector<T> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+/// Value in the middle of some, of which there are any. Of two: the larger one.
+template <class T>
+[[nodiscard]] T upper_median(std::vector<T> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 /// Durations of the tasks of one name. Nanoseconds.
 struct NameStatistics {

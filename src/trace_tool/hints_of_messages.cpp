@@ -153,19 +153,14 @@ void slow_link(Advice& advice) {
   int of_size = 0;
   double worst = 0;
   // Medians: one message that met a busy processor says nothing about the link.
-  const auto median = [](std::vector<double> times) {
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return *middle;
-  };
   std::pair<double, double> medians;  // of that pair, and of the others
   for (const auto& [size, pairs] : ways) {
     if (pairs.size() < kPairsMin) continue;
     std::vector<double> all;
-    for (const auto& [pair, times] : pairs) all.push_back(median(times));
-    const double usual = median(all);
+    for (const auto& [pair, times] : pairs) all.push_back(lower_median(times));
+    const double usual = lower_median(all);
     for (const auto& [pair, times] : pairs) {
-      const double own = median(times);
+      const double own = lower_median(times);
       const double lost = (own - usual) * static_cast<double>(times.size());
       if (own < kSlower * usual || lost <= worst) continue;
       worst = lost;

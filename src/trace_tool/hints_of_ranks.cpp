@@ -16,9 +16,7 @@ double usual_of(const NameStatistics& name, std::int64_t NameStatistics::OnRank:
   std::vector<std::int64_t> all;
   all.reserve(name.by_rank.size());
   for (const auto& [rank, here] : name.by_rank) all.push_back(here.*part);
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  return number(*middle);
+  return number(lower_median(std::move(all)));
 }
 
 /// All tasks of the name are longer on the rank, the shortest and the longest as well: ranks may

@@ -47,21 +47,18 @@ Gaps gaps(const Advice& advice) {
   for (const auto& [name, sum] : sums) result.before[advice.model.input().name(name)] += sum;
   constexpr std::size_t kEnough = 100;
   if (all.size() < kEnough) return result;
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  result.median = *middle;
+  result.median = upper_median(std::move(all));
   return result;
 }
 
 /// Median time that it takes to make a task, where a program makes several in a row; else 0.
 std::int64_t creation(const Advice& advice) {
   constexpr std::size_t kEnough = 100;
-  std::vector<std::int64_t> all = advice.model.creations;
+  const std::vector<std::int64_t>& all = advice.model.creations;
   if (all.size() < kEnough) return 0;
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), middle, all.end());
+  const std::int64_t median = upper_median(all);
   constexpr std::int64_t kOverheadNs = 10'000;  // a program that computes in between takes longer
-  return *middle <= kOverheadNs ? *middle : 0;
+  return median <= kOverheadNs ? median : 0;
 }
 
 /// Transfers of flows, by the names that FlowTask::write_family() gives them: a program decides
@@ -355,12 +352,6 @@ class Concurrency {
   std::vector<int> counts_;   // from then on
 };
 
-std::int64_t median_of(std::vector<std::int64_t>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Tasks of a name take longer when more tasks run at the time, whenever that is.
 void memory_bound(Advice& advice) {
   constexpr std::size_t kEnough = 4;
@@ -397,8 +388,8 @@ void memory_bound(Advice& advice) {
       ++(2 * advice.model.tasks[task].start < first + last ? before : after);
     }
     if (std::min(before, after) < kEnough || together.size() < kEnough) continue;
-    const double usual = number(median_of(alone));
-    const double slowed = number(median_of(together));
+    const double usual = number(upper_median(alone));
+    const double slowed = number(upper_median(together));
     const double cost = (slowed - usual) * number(together.size()) / advice.worker_time();
     if (slowed < kSlower * usual || cost < kNoticeable) continue;
     advice.add_timed(

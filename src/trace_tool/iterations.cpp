@@ -43,12 +43,10 @@ std::string iterations_text(const Analysis& analysis) {
     last = std::max(last, one.end);
   }
   if (lengths.empty()) return "";
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
   return fmt::format(
       "iterations: {}; from its first task to the end of its last, one takes {} (median); {:.1f} "
       "at a time on average",
-      lengths.size(), time_text(number(*middle)),
+      lengths.size(), time_text(number(lower_median(lengths))),
       number(sum) / std::max(number(last - first), 1.0));
 }
 
