@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "env/stack_memory.hpp"
+#include "sched/worker.hpp"
 #include "thread_state.h"
 
 namespace shoal::python {
@@ -40,6 +42,13 @@ PyThreadState* take_state() {
   return shoal_new_thread_state(store().interpreter);
 }
 
+// That of the fiber; without a size on the stack of a thread.
+env::Stack current_stack() {
+  const sched::Worker* const worker = sched::current_worker();
+  const bool is_on_fiber = worker != nullptr && worker->fibers.have_current();
+  return is_on_fiber ? worker->fibers.stack() : env::Stack{};
+}
+
 // Without the mutex: a destructor may run any Python code.
 void drop_deferred() {
   if (!store().has_deferred.load(std::memory_order_relaxed)) return;
@@ -57,7 +66,10 @@ void drop_deferred() {
 void use_this_interpreter() { store().interpreter = PyInterpreterState_Get(); }
 
 InPython::InPython() {
-  shoal_attach_thread_state(take_state());
+  PyThreadState* const state = take_state();
+  shoal_attach_thread_state(state);
+  const env::Stack stack = current_stack();
+  shoal_set_stack(state, stack.bottom, stack.size_bytes);
   drop_deferred();
 }
 

@@ -71,7 +71,7 @@ void serve(Team& team, RemotePromise<Value> reply, const Payload& payload) {
     return;
   }
   const auto to = team::address_of(team.core(), reply.rank, reply.in_world != 0);
-  team::send(to.channel, to.member, am<&fail_call, Delivery::task>, reply.number,
+  team::send(to.core, to.member, am<&fail_call, Delivery::task>, reply.number,
              std::move(outcome.payload));
 }
 
@@ -669,6 +669,8 @@ void bind_teams(nb::module_& module) {
 
 void bind(nb::module_& module) {
   module.doc() = "The library behind the package shoal.";
+  if (shoal_takes_stacks() == 0)
+    throw nb::import_error("shoal: this Python 3.14 cannot be told the stacks of tasks: take a later 3.14");
   use_this_interpreter();
   nb::set_leak_warnings(false);  // the hooks stay, and with them what they refer to
   nb::register_exception_translator(

@@ -17,6 +17,13 @@ PyThreadState* shoal_new_thread_state(PyInterpreterState* interpreter);
    PyGILState_Ensure() finds there. */
 void shoal_attach_thread_state(PyThreadState* state);
 
+/* Tells an attached state the stack that the caller runs on; size 0: that of its thread. Python
+   from 3.14 on checks its bounds. */
+void shoal_set_stack(PyThreadState* state, void* bottom, size_t size_bytes);
+
+/* Whether this Python can run on fibers. */
+int shoal_takes_stacks(void);
+
 /* Gives up the GIL and the thread state of the caller, which another thread may attach. */
 PyThreadState* shoal_detach_thread_state(void);
 

@@ -20,6 +20,12 @@ void shoal_attach_thread_state(PyThreadState* state) {
   PyThread_tss_set(&_PyRuntime.gilstate.autoTSSkey, state);
 }
 
+void shoal_set_stack(PyThreadState* state, void* bottom, size_t size_bytes) {
+  (void)state, (void)bottom, (void)size_bytes;
+}
+
+int shoal_takes_stacks(void) { return 1; }
+
 PyThreadState* shoal_detach_thread_state(void) {
   PyThread_tss_set(&_PyRuntime.gilstate.autoTSSkey, NULL);
   return PyEval_SaveThread();
