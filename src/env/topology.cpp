@@ -370,6 +370,13 @@ Location Topology::locate(const PuSet& set) const {
   return {package_of(topology, pu), numa == nullptr ? 0 : static_cast<int>(numa->logical_index)};
 }
 
+int Topology::memory_node_of(const PuSet& set) const {
+  if (set.empty()) return -1;
+  const int node = locate(set).numa;
+  const auto is_elsewhere = [&](int pu) { return locate(PuSet({pu})).numa != node; };
+  return std::ranges::any_of(set.indices(), is_elsewhere) ? -1 : node;
+}
+
 std::vector<int> Topology::numa_nodes_from(const PuSet& set) const {
   hwloc_topology_t topology = handle_->topology;
   const int home = locate(set).package;

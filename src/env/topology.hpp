@@ -108,6 +108,8 @@ class Topology {
   /// Returns the location of the first PU of the set, or, if the set is empty, of the first allowed
   /// one.
   [[nodiscard]] Location locate(const PuSet& set) const;
+  /// Logical index of the NUMA node of all PUs of the set; -1 if they are of several, or none.
+  [[nodiscard]] int memory_node_of(const PuSet& set) const;
   /// Logical indices of all NUMA nodes: those in the package of the set's first PU (of an empty
   /// set: of the first allowed one), then those of the other packages.
   [[nodiscard]] std::vector<int> numa_nodes_from(const PuSet& set) const;

@@ -86,6 +86,8 @@ class Handles {
   }
 
  private:
+  void describe(const Handle& handle) const;
+
   struct Tag {
     std::uint64_t lives = 0;
     Handle* handle = nullptr;

@@ -3,6 +3,7 @@
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
+#include <shoal/detail/trace/probes.hpp>
 
 #include <fmt/format.h>
 
@@ -146,10 +147,18 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
   if (owner == rank_) {
     handle->current = handle->at_home = &Instance::make(instances_, *handle, object, owns_object);
     handle->at_home->set_at_home();
+    if (trace::on<trace::Category::task>()) describe(*handle);
   } else if (object != nullptr && owns_object) {
     type.destroy(object);
   }
   return *handle;
+}
+
+// For traces.
+void Handles::describe(const Handle& handle) const {
+  trace::describe_name(
+      trace::Fact::datum, handle.name(),
+      fmt::format("{} {}", handle.size_bytes(), scope_.to_world(Rank(handle.owner)).value()));
 }
 
 Handle& Handles::add_part(Handle& whole, const Shape& shape, std::size_t index, void* object) {

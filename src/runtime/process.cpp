@@ -197,10 +197,13 @@ void Process::make_ranks() {
 }
 
 void Process::begin_trace() {
-  tracing_ = make_tracing(config_,
-                          {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name(),
-                           topology_.machine_pus(), topology_.allowed().to_string()},
-                          transport_.get(), nullptr);
+  std::vector<int> nodes;
+  for (const env::PuSet& place : places_) nodes.push_back(topology_.memory_node_of(place));
+  tracing_ =
+      make_tracing(config_,
+                   {layout_, workers_, topology_.allowed_pus(), env::raw_clock_name(),
+                    topology_.machine_pus(), topology_.allowed().to_string(), std::move(nodes)},
+                   transport_.get(), nullptr);
 }
 
 int Process::run(const MainFunction& main_function) {

@@ -101,6 +101,7 @@ trace::Identity identity_of(const Config& config, const TracedRun& run) {
           {"cores", std::to_string(run.cores)},
           {"processors", std::to_string(run.processors)},
           {"mask", run.mask},
+          {"memory_nodes", fmt::format("{}", fmt::join(run.memory_nodes, " "))},
           {"categories", names_of(config.trace_categories)},
           {"simulated", config.simulate() ? "yes" : "no"}};
 }

@@ -19,6 +19,7 @@ struct TracedRun {
   std::string host;
   int processors = 0;  // that this process could use without the mask of its threads; 0: unknown
   std::string mask;    // the processors that it may use
+  std::vector<int> memory_nodes{};  // NUMA node of each worker, in rank order; -1: of several
 };
 
 /// Records this process. Made in all processes of a run, or in none.

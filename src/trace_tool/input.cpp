@@ -8,11 +8,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <span>
+#include <sstream>
 #include <system_error>
 #include <unordered_map>
+#include <vector>
 
 #include "trace/merge.hpp"
 
@@ -98,6 +102,27 @@ void Input::read_tables() {
     }
   }
   damage_ = reader_.damage();
+  place_tracks();
+}
+
+// Each process has listed the nodes of its workers, in rank order.
+void Input::place_tracks() {
+  const auto processes = identity_.find("processes");
+  if (processes == identity_.end() || !processes->is_array()) return;
+  for (const Json& process : *processes) {
+    if (!process.is_object()) continue;
+    std::istringstream text(process.value("memory_nodes", ""));
+    const std::vector<int> nodes(std::istream_iterator<int>(text), {});
+    const auto workers = std::strtoull(process.value("workers", "0").c_str(), nullptr, 10);
+    if (workers == 0 || nodes.size() < workers) continue;
+    const std::size_t ranks = nodes.size() / workers;
+    for (TrackRow& track : tracks_) {
+      if (track.process != process.value("process", 0) || track.worker < 0) continue;
+      const std::size_t at = static_cast<std::size_t>(track.rank) % ranks * workers +
+                             static_cast<std::size_t>(track.worker);
+      if (at < nodes.size()) track.memory_node = nodes[at];
+    }
+  }
 }
 
 void Input::read_tracks(const std::string& text) {

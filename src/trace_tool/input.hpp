@@ -30,6 +30,7 @@ struct TrackRow {
   int rank = 0;
   int worker = 0;
   int process = 0;
+  int memory_node = -1;  // NUMA node of the worker; -1: of several, or not recorded
   std::string name;
 };
 
@@ -79,6 +80,7 @@ class Input {
   static std::string find(const std::string& path, std::string& temporary);
   void read_tables();
   void read_tracks(const std::string& text);
+  void place_tracks();
   [[nodiscard]] std::uint64_t number_at_end(const char* key) const;
   void for_each_text(Detail::Type type, FunctionRef<void(std::uint64_t, std::string_view)> each);
   void for_each_detail(FunctionRef<void(std::uint32_t, const Detail&)> each);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 #include <tuple>
 #include <utility>
 
@@ -22,9 +23,23 @@ Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(u
     if (task_index_.contains(task)) keys[task] = key;
   });
   input.for_each_fact([this](trace::Fact fact, std::string_view name, std::string_view value) {
-    auto& of_names = fact == trace::Fact::place ? places : colours;
-    of_names.try_emplace(std::string(name), value);
+    add_fact(fact, std::string(name), std::string(value));
   });
+}
+
+void Model::add_fact(trace::Fact fact, std::string name, const std::string& value) {
+  switch (fact) {
+    case trace::Fact::place:
+      places.try_emplace(std::move(name), value);
+      break;
+    case trace::Fact::colour:
+      colours.try_emplace(std::move(name), value);
+      break;
+    case trace::Fact::datum:
+      if (Datum datum; std::istringstream(value) >> datum.bytes >> datum.owner)
+        data.try_emplace(std::move(name), datum);
+      break;
+  }
 }
 
 const Task* Model::find_task(std::uint64_t id) const {

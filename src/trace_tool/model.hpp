@@ -165,6 +165,12 @@ struct Stretch {
   bool is_handler = false;
 };
 
+/// Datum of a flow.
+struct Datum {
+  std::uint64_t bytes = 0;
+  int owner = 0;  // its rank
+};
+
 /// **Cost**: about 100 bytes for a task and for a message.
 class Model {
  public:
@@ -185,6 +191,7 @@ class Model {
   std::unordered_map<std::uint64_t, std::string> keys;      // of tasks that were described, by id
   std::map<std::string, std::string, std::less<>> places;   // FILE:LINE of tasks and handlers
   std::map<std::string, std::string, std::less<>> colours;  // RRGGBB, likewise by name
+  std::map<std::string, Datum, std::less<>> data;           // by name
   std::int64_t duration = 0;
   std::uint64_t events = 0;
   std::uint64_t steals = 0;
@@ -269,6 +276,7 @@ class Model {
   void end_span(const Event& event);
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
   [[nodiscard]] bool has_nested(const Task& task, const Now& now) const;
+  void add_fact(trace::Fact fact, std::string name, const std::string& value);
   void join_stretches();
   void join_needs();
   void end_handler(std::uint32_t track, const Now& now, std::int64_t time);

@@ -114,7 +114,8 @@ class PageData {
     }
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {
-      page["tracks"].push_back({{"rank", track.rank}, {"name", track.name}});
+      page["tracks"].push_back(
+          {{"rank", track.rank}, {"name", track.name}, {"node", track.memory_node}});
     }
     page["hints"] = Json::array();
     for (const Hint& hint : analysis_.hints) {
@@ -128,6 +129,7 @@ class PageData {
     page["bounds"] = {{"work", analysis_.bounds.area}, {"chain", analysis_.bounds.chain}};
     page["colours"] = model_.colours;
     page["places"] = model_.places;
+    add_data(page);
     add_segments(page);
     add_others(page);
     add_messages(page);
@@ -241,6 +243,18 @@ class PageData {
     } else {
       note_ += "Dependencies are left out: there are too many. ";
     }
+  }
+
+  /// By the names that keys of tasks have: size in bytes, and rank of the owner.
+  void add_data(Json& page) {
+    page["data"] = Json::object();
+    std::size_t bytes = 0;
+    for (const auto& [name, datum] : model_.data) bytes += name.size();
+    if (bytes > kKeyBytesMax) {
+      note_ += "Sizes of data are left out: there are too many. ";
+      return;
+    }
+    for (const auto& [name, datum] : model_.data) page["data"][name] = {datum.bytes, datum.owner};
   }
 
   void add_keys(Json& page, const std::vector<std::uint32_t>& rows) {

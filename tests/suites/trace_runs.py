@@ -36,6 +36,13 @@ class Runs(suite.Suite):
         self.call([self.cholesky, "--sim", "--ranks", 4, "--trace", path, *arguments])
         return path
 
+    def page(self, path):
+        """What the page of a report shows."""
+        self.tool("report", path, "-o", path + ".html")
+        text = pathlib.Path(path + ".html").read_text()
+        return json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text,
+                                    re.DOTALL)[1])
+
     def summary(self, path):
         return self.tool("summary", path)
 
@@ -117,6 +124,27 @@ class Paused(Runs):
         self.assertEqual(len(re.findall("sweep[^\"]*iteration [012]\"",
                                         pathlib.Path(graph).read_text())), 12)
 
+    def test_data_of_a_flow(self):
+        """Their sizes and owners, by the names that keys of tasks have."""
+        path = self.file("flow.trace")
+        self.call([self.program("tutorial_flow"), "--sim", "--ranks", 2, "--trace", path])
+        page = self.page(path)
+        self.assertEqual(page["data"]["sum"], [8, 0])
+        self.assertEqual([page["data"][f"data {i}"][1] for i in range(4)], [0, 1, 0, 1])
+        self.assertIn("(data 1, sum)", page["keys"])
+        self.assertEqual({track["node"] for track in page["tracks"]}, {-1})
+
+    def test_memory_nodes(self):
+        """Bound workers are on one; of those that may run anywhere it is not known."""
+        for pin, nodes in (("core", {0, 1}), ("none", {-1})):
+            path = self.file(f"{pin}.trace")
+            self.call([self.program("tutorial_flow"), "--workers", 2, "--pin", pin, "--trace", path],
+                      environment={"HWLOC_SYNTHETIC": "numa:2 core:1 pu:1",
+                                   "HWLOC_COMPONENTS": "synthetic,stop"})
+            page = self.page(path)
+            self.assertEqual({track["node"] for track in page["tracks"]
+                              if track["name"].startswith("worker")}, nodes)
+
     def test_killed(self):
         """A process that is paused, resumed by SIGUSR2, and killed leaves a trace that can be
         read."""
@@ -185,9 +213,9 @@ class Stored(Runs):
                                            "median_ns": 200_000}])
         self.assertEqual([hint["kind"] for hint in facts["hints"]], ["slow-rank"])
         self.assertEqual(self.facts("why", path)["cause"], "slow-rank")
-        page = self.file("page.html")
-        self.tool("report", path, "-o", page)
-        self.assertIn("rank 1 is slow", pathlib.Path(page).read_text())
+        page = self.page(path)
+        self.assertIn("rank 1 is slow", str(page["hints"]))
+        self.assertEqual((page["data"], page["tracks"][0]["node"]), ({}, -1))
         graph = self.file("run.dot")
         self.tool("convert", "--to", "dot", path, "-o", graph)
         self.assertEqual(pathlib.Path(graph).read_text().count(" -> "), 20)

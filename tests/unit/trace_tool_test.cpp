@@ -774,6 +774,8 @@ TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
     worker.enter();
     describe_name(Fact::colour, "potrf", "0da860");
     describe_name(Fact::place, "potrf", "apps/cholesky.cpp:17");
+    describe_name(Fact::datum, "A[1, 2]", "2048 1");
+    describe_name(Fact::datum, "damaged", "much");
     std::uint64_t id = 1;
     for (const char* const name : {"potrf", "gemm"}) {
       time.set(1000 + time.now_ns());
@@ -788,6 +790,7 @@ TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   const auto data = nlohmann::json::parse(report_data(run.model, run.found));
   EXPECT_EQ(data.at("colours"), (nlohmann::json{{"potrf", "0da860"}}));
   EXPECT_EQ(data.at("places"), (nlohmann::json{{"potrf", "apps/cholesky.cpp:17"}}));
+  EXPECT_EQ(data.at("data"), nlohmann::json::parse(R"({"A[1, 2]": [2048, 1]})"));
   Input input(path);
   to_dot(input, file("c.dot"));
   EXPECT_THAT(text_of("c.dot"), ContainsRegex("potrf.*fillcolor=\"#0da860\""));

@@ -160,6 +160,7 @@ const taskNames = [...new Set(sources.flatMap(one => one.statistics.map(row => r
 const ownColors = Object.assign({}, ...sources.map(one => one.colours));  // that the program chose
 const colorByName = new Map(taskNames.map((name, i) =>
   [name, ownColors[name] ? '#' + ownColors[name] : palette[i % palette.length]]));
+const dataSizes = Object.assign({}, ...sources.map(one => one.data));  // [bytes, owner] by name
 const places = Object.assign({}, ...sources.map(one => one.places));  // of tasks in the source
 const colorOf = names.map(name => colorByName.get(name) || palette[6]);
 const labelOf = row => `${isPair ? 'AB'[tracks[row].source] + ' ' : ''}rank ${tracks[row].rank} ` +
@@ -556,8 +557,27 @@ const tipText = at => {
   const iteration = iterationOf === null ? -1 : iterationOf[i];
   return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
-    labelOf(at.track) + (iteration >= 0 ? `\niteration ${iteration}` : '') +
+    labelOf(at.track) + (tracks[at.track].node >= 0 ? `, NUMA node ${tracks[at.track].node}` : '') +
+    dataText(i) + (iteration >= 0 ? `\niteration ${iteration}` : '') +
     (place ? `\nmade at ${place}` : '') + needsText(i);
+};
+// The data of a flow's task, whose key is their names in parentheses; a name may have commas.
+const kDataShown = 6;
+const dataOf = i => {
+  const all = [], key = keys && keys[i] ? keys[i] : '';
+  const parts = key.startsWith('(') ? key.slice(1, -1).split(', ') : [];
+  for (let begin = 0, end; begin < parts.length; begin = end) {
+    const nameTo = to => parts.slice(begin, to).join(', ');
+    for (end = parts.length; end > begin + 1 && !(nameTo(end) in dataSizes); --end) continue;
+    if (nameTo(end) in dataSizes) all.push(nameTo(end));
+  }
+  return all;
+};
+const dataText = i => {
+  const all = dataOf(i);
+  const lines = all.slice(0, kDataShown).map(name =>
+    `\ndatum ${name}: ${bytesText(dataSizes[name][0])} of rank ${dataSizes[name][1]}`);
+  return lines.join('') + (all.length > kDataShown ? `\nand ${all.length - kDataShown} more` : '');
 };
 const taskText = i => nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys[i] : '');
 const needsOf = i => needs === null ? [] :

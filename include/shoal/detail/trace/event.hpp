@@ -100,10 +100,11 @@ struct Event {
 static_assert(sizeof(Event) == 32);
 inline constexpr std::uint32_t kMaxTracks = 1U << 24U;
 
-/// Something known of all tasks, or handlers, of one name. Files store the numbers.
+/// Something known of all tasks, handlers or data of one name. Files store the numbers.
 enum class Fact : std::uint8_t {
-  place = 1,   // in the source, FILE:LINE: where they are made, or defined
-  colour = 2,  // in pictures, as RRGGBB
+  place = 1,   // of tasks and handlers: in the source, FILE:LINE: where they are made, or defined
+  colour = 2,  // of tasks and handlers: in pictures, as RRGGBB
+  datum = 3,   // of a datum of a flow: "BYTES RANK", its size and its owner in the world
 };
 
 /// Record of a description, which has no time: part of a task's key, or a dependency. Files store
@@ -114,7 +115,7 @@ struct Detail {
     depends_on = 2,  // id: task, bytes: task, message (with kMessageBit) or join that it needs
     fulfilled = 3,   // id: a join of dependencies, bytes: what has fulfilled one, likewise
     joined = 4,      // id: task, bytes: the join that it waits for
-    fact = 5,        // id: a Fact about tasks or handlers of one name, bytes: part of "NAME\tVALUE"
+    fact = 5,        // id: a Fact about all of one name, bytes: part of "NAME\tVALUE"
     numbers = 6,     // id: task, bytes: its key, which is an int, or a tuple of them
   };
   static constexpr std::size_t kTextBytes = 22;
