@@ -64,10 +64,22 @@ def script_of(block, mpirun):
     return [line for line in lines if not line.startswith(tuple(words))]
 
 
-def link_programs(build, scratch):
-    """Makes the programs of the build available under the names of the pages."""
-    (scratch / "build/release").mkdir(parents=True)
-    (scratch / "build/release/bin").symlink_to(build / "bin")
+def demo_programs():
+    """What `make demo` builds."""
+    return re.search(r"--preset release .*--target (.*)", (ROOT / "Makefile").read_text())[1].split()
+
+
+def link_programs(build, scratch, page):
+    """Makes the programs of the build available under the names of the pages. Readers of README.md
+    have those of `make demo`."""
+    programs = scratch / "build/release/bin"
+    if page == "README.md":
+        programs.mkdir(parents=True)
+        for program in demo_programs():
+            (programs / program).symlink_to(build / "bin" / program)
+    else:
+        programs.parent.mkdir(parents=True)
+        programs.symlink_to(build / "bin")
     (scratch / "build/hello").symlink_to(build / "bin/tutorial_hello")
     for name in ("apps", "tools"):
         (scratch / name).symlink_to(ROOT / name)
@@ -107,7 +119,7 @@ def run_page(path, arguments):
             if not lines or arguments.list:
                 continue
             if variables is None:
-                link_programs(arguments.build, scratch)
+                link_programs(arguments.build, scratch, name)
                 variables = environment(arguments.build, scratch, arguments.mpirun)
                 lines = [*FIXTURES.get(name, {}).values(), *lines]
             script = "set -eux -o pipefail\n" + "\n".join(lines) + "\n"

@@ -44,6 +44,67 @@ Outcome run_loop(int workers, std::uint64_t seed, int count, const std::function
   return outcome;
 }
 
+void work() {
+  shoal::compute(shoal::Cost::of_seconds(1e-5), [] {});
+}
+
+/// The program on one rank.
+void run_on(int workers, const std::function<void(World&)>& program) {
+  SimulatedWorld world(sim_config(1, workers, 1));
+  world.run([&](World& mine) {
+    program(mine);
+    return 0;
+  });
+  for (const auto& rank : world.ranks()) {
+    if (rank->error() != nullptr) std::rethrow_exception(rank->error());
+  }
+}
+
+TEST(LoopsSimulated, AnAffinity_BringsIterationsBackToTheirWorkers) {
+  constexpr int kCount = 200;
+  run_on(2, [](World& world) {
+    shoal::Affinity affinity;
+    const auto loop = [&] {
+      shoal::parallel_for(0, kCount, [](int) { work(); }, {.affinity = &affinity});
+    };
+    const auto places = [&] {
+      std::vector<int> all;
+      for (int i = 0; i < kCount; ++i) all.push_back(affinity.worker_of(i)->value());
+      return all;
+    };
+    loop();
+    const std::vector<int> before = places();
+    // Without the memory the other worker, which begins now, would take the first half.
+    world.async(loop, {.worker = shoal::WorkerId(1), .bound = true}).get();
+    const std::vector<int> after = places();
+    int same = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) same += before[i] == after[i] ? 1 : 0;
+    EXPECT_GT(same, kCount * 3 / 4);
+  });
+}
+
+TEST(LoopsSimulated, APriority_LetsTheLoopPassOtherTasks) {
+  for (const int priority : {0, 5}) {
+    run_on(2, [priority](World& world) {
+      constexpr int kTasks = 100;
+      int done = 0;
+      for (int i = 0; i < kTasks; ++i) {
+        world.spawn([&] {
+          work();
+          ++done;
+        });
+      }
+      shoal::parallel_for(0, 200, [](int) { work(); }, {.priority = priority});
+      if (priority > 0) {
+        EXPECT_LT(done, kTasks / 10);
+      } else {
+        EXPECT_GT(done, kTasks / 2);
+      }
+      world.wait();
+    });
+  }
+}
+
 TEST(LoopsSimulated, CostsOfAnyShape_AreShared) {
   const std::vector<std::pair<const char*, std::function<double(int)>>> shapes = {
       {"uniform", [](int) { return 10.0; }},

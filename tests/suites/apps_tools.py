@@ -1,6 +1,7 @@
 """Programs and scripts around the applications: tools/demo, calibrate, and the check of simulated
 times."""
 
+import os
 import subprocess
 import sys
 
@@ -22,8 +23,16 @@ class Demo(suite.Suite):
         """Neither the ranks nor the launcher complain."""
         done = self.demo()
         self.prints(done, r"4 ranks \(embedded\)")
-        self.prints(done, r"\d+ ranks \(MPI\)|no MPI here")
+        processes = max(2, min(16, len(os.sched_getaffinity(0))))
+        self.prints(done, rf"\b{processes} ranks \(MPI\)|no MPI here")
         self.assertNotIn("hwloc", done.output + done.errors, str(done))
+
+    def test_ends_with_a_trace(self):
+        """The summary of its run, and the command for the page."""
+        self.program("shoal-trace")
+        done = self.demo()
+        self.prints(done, "critical path: of ")
+        self.prints(done, r"shoal-trace report \S+ -o demo\.html")
 
     def test_hwloc_complains_when_asked_to(self):
         done = self.demo(HWLOC_HIDE_ERRORS="0")

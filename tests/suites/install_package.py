@@ -87,6 +87,9 @@ class Package(suite.Suite):
         self.assertIn("BSD 3-Clause", (documents / "LICENSE").read_text())
         self.assertIn("# Getting started", (documents / "docs/getting_started.md").read_text())
         self.assertIn("shoal::run", (documents / "examples/hello.cpp").read_text())
+        readme = (documents / "README.md").read_text()
+        for link in re.findall(r"\]\(([\w/]+\.\w+|LICENSE)[#)]", readme):
+            self.assertTrue((documents / link).exists(), f"README.md: {link}")
         if shutil.which("help2man"):
             manual = self.prefix / "share/man/man1"
             options = {"shoal-trace": "SUBCOMMAND", "shoal-trace-report": "\\-\\-output",

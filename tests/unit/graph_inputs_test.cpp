@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -200,14 +201,21 @@ TEST(GraphInputs, Numbers_AreConvertedWhereNothingIsLost) {
 }
 
 TEST(GraphInputs, WithoutAMapping_TasksSpreadOverTheWorkers) {
-  run_seeds(60, 1, 2, [](World& world) {
+  std::set<int> workers;
+  run_seeds(60, 1, 2, [&workers](World& world) {
     int ran = 0;
     TaskGraph<std::pair<int, int>> graph(world, "graph");
-    graph.set_indegree([](auto) { return 1; }).set_task([&](const std::pair<int, int>&) { ++ran; });
+    graph.set_indegree([](auto) { return 1; })
+        .set_binding([](auto) { return true; })
+        .set_task([&](const std::pair<int, int>&) {
+          workers.insert(world.scheduler().count_slot());
+          ++ran;
+        });
     for (int i = 0; i < 10; ++i) graph.fulfill({i, 1});
     world.wait();
     EXPECT_EQ(ran, 10);
   });
+  EXPECT_EQ(workers, (std::set<int>{0, 1}));
 }
 
 TEST(GraphInputs, WrongCalls_AreRefusedByName) {

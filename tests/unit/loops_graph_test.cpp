@@ -119,6 +119,27 @@ TEST_P(Graphs, AnException_ComesOut_AndItRunsAgain) {
   });
 }
 
+TEST_P(Graphs, InACancelledGroup_TheRestIsSkipped) {
+  run([](World&) {
+    shoal::TaskGroup group;
+    int second = 0;
+    std::string text;
+    group.spawn([&] {
+      StaticGraph graph("steps");
+      graph.add([&] { group.cancel(); }).before(graph.add([&] { ++second; }));
+      try {
+        graph.run();
+      } catch (const shoal::CancelledError& error) {
+        text = error.what();
+        throw;
+      }
+    });
+    group.wait();
+    EXPECT_EQ(text, "run() of 'steps': the task group of its caller was cancelled");
+    EXPECT_EQ(second, 0);
+  });
+}
+
 TEST(GraphsInOrders, DiamondsAndLoops) {
   in_many_orders([](World&) {
     check_diamond(3);

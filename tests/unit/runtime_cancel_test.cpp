@@ -81,6 +81,8 @@ TEST(Cancel, DropsTheWorkOfATeam_AndTheWorldGoesOn) {
 
 TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
   expect_well([](World& world) {
+    constexpr int kSteps = 500;
+    std::atomic<int> steps{0};
     Team team(world, {Rank(0), Rank(1)}, "solver");
     {
       shoal::TaskGraph<int> endless(team, "endless");
@@ -96,6 +98,13 @@ TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
         inner.spawn(again);
       };
       inner.spawn(again);
+      shoal::Flow flow(team, "steps");
+      const auto value = flow.data(0L);
+      const auto step = [&](long& v) {
+        steps += ++v > 0 ? 1 : 0;
+        shoal::sleep_for(microseconds(10));
+      };
+      for (int i = 0; i < kSteps; ++i) flow.insert(step, shoal::read_write(value));
       if (team.rank() == 0) endless.fulfill(0);
       if (team.rank() == 1) {
         shoal::sleep_for(microseconds(300));
@@ -104,6 +113,24 @@ TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
       EXPECT_EQ(text_of_wait(inner), kText);
       EXPECT_EQ(text_of_wait(team), kText);
     }
+    EXPECT_LT(steps, kSteps);
+  });
+}
+
+TEST(Cancel, ReachesGroupsOfTheTeamsTasks) {
+  expect_well([](World& world) {
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    bool goes_on = false;
+    team.spawn([&] {
+      shoal::Promise<int> never;
+      auto future = never.future();
+      shoal::TaskGroup group;
+      group.spawn([&] { goes_on = future.get() > 0; });
+      group.wait();
+    });
+    if (team.rank() == 1) team.cancel("too large");
+    EXPECT_EQ(text_of_wait(team), kText);
+    EXPECT_FALSE(goes_on);
   });
 }
 

@@ -227,8 +227,7 @@ std::chrono::microseconds processor_time() {
   return of(use.ru_utime) + of(use.ru_stime);
 }
 
-// docs/embedding.md says 0.1 %, as measured over a minute; polling, or a timer of 1 ms, takes more
-// than the 0.5 % here.
+// docs/embedding.md says 0.1 %; measured over a minute are 0.012 %.
 TEST(Runtime, IdleTakesHardlyAnyProcessorTime) {
   Runtime runtime({.ranks = 2, .workers = 2});
   for (int rank = 0; rank < 2; ++rank) runtime.async(Rank(rank), [] {}).get();
@@ -236,7 +235,7 @@ TEST(Runtime, IdleTakesHardlyAnyProcessorTime) {
   const auto before = processor_time();
   constexpr std::chrono::seconds kIdle(4);
   std::this_thread::sleep_for(kIdle);
-  EXPECT_LT(processor_time() - before, std::chrono::microseconds(kIdle) / 200);
+  EXPECT_LT(processor_time() - before, std::chrono::microseconds(kIdle) / 1000);
   EXPECT_EQ(runtime.async([] { return 1; }).get(), 1);
 }
 

@@ -6,6 +6,7 @@
 #include <shoal/task_group.hpp>
 
 #include "support/many_orders.hpp"
+#include "support/refusal.hpp"
 #include "support/wait_world.hpp"
 
 #include <algorithm>
@@ -340,6 +341,11 @@ TEST(Group, DroppedTasks_AreNotTakenForDone) {
     group.wait();
     EXPECT_TRUE(ran) << "wait() returned as if it had run";
   });
+}
+
+TEST(Group, OnAForeignThread_SaysWhereToUseIt) {
+  EXPECT_THAT(shoal::testing::refusal_of([] { const TaskGroup group; }),
+              HasSubstr("use it in a task or a main function"));
 }
 
 }  // namespace sched_task_group_test
