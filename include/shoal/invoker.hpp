@@ -23,7 +23,7 @@ namespace object {
 /// Throws CheckError for the use of an empty handle.
 [[noreturn]] void refuse_empty_handle();
 /// Team of the promises for results.
-[[nodiscard]] TeamCore& reply_channel(const Place& place);
+[[nodiscard]] TeamCore& reply_core(const Place& place);
 /// Waits for the end of all work of the object's team, as Invoker::fence() does.
 void fence(Objects& objects);
 /// Ends a tunnel on `to`.
@@ -220,11 +220,11 @@ class Invoker {
   template <auto Function, class... Args>
   static auto call_at(const Place& place, Rank target, Args&&... args) {
     using Result = typename Method<Function, Root>::Result;
-    TeamCore& channel = reply_channel(place);
-    Promise<Result> promise(channel.scheduler(), sched::StaticName{"a call"});
+    TeamCore& core = reply_core(place);
+    Promise<Result> promise(core.scheduler(), sched::StaticName{"a call"});
     Future<Result> future = promise.future();
     send_to<Function, Kind::call>(
-        place, target, ReplyTo<Result, Kind::call>{team::publish(channel, std::move(promise))},
+        place, target, ReplyTo<Result, Kind::call>{team::publish(core, std::move(promise))},
         std::forward<Args>(args)...);
     return future;
   }

@@ -53,11 +53,11 @@ struct LargeHeader {
 /// construction to its destruction, whether it ran or sending failed before.
 class CountedEvent : public net::Completion {
  public:
-  CountedEvent(TeamCore& channel, std::string name) : channel_(channel), name_(std::move(name)) {
-    channel_.counts.message_queued(channel_.scheduler().count_slot());
+  CountedEvent(TeamCore& core, std::string name) : core_(core), name_(std::move(name)) {
+    core_.counts.message_queued(core_.scheduler().count_slot());
   }
   ~CountedEvent() override {
-    channel_.counts.messages_processed(channel_.scheduler().count_slot());
+    core_.counts.messages_processed(core_.scheduler().count_slot());
   }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
@@ -71,10 +71,10 @@ class CountedEvent : public net::Completion {
 
  protected:
   virtual void act() = 0;
-  [[nodiscard]] TeamCore& core() const { return channel_; }
+  [[nodiscard]] TeamCore& core() const { return core_; }
 
  private:
-  TeamCore& channel_;
+  TeamCore& core_;
   std::string name_;
   std::uint64_t message_id_ = 0;
   Rank peer_;
@@ -85,16 +85,16 @@ class CountedEvent : public net::Completion {
 template <class F>
 class FunctionEvent final : public CountedEvent {
  public:
-  FunctionEvent(TeamCore& channel, std::string name, F function)
-      : CountedEvent(channel, std::move(name)), function_(std::move(function)) {}
+  FunctionEvent(TeamCore& core, std::string name, F function)
+      : CountedEvent(core, std::move(name)), function_(std::move(function)) {}
 
  private:
   void act() override { function_(); }
   F function_;
 };
 template <class F>
-std::unique_ptr<CountedEvent> make_event(TeamCore& channel, const std::string& name, F f) {
-  return std::unique_ptr<CountedEvent>(new FunctionEvent<F>(channel, name, std::move(f)));
+std::unique_ptr<CountedEvent> make_event(TeamCore& core, const std::string& name, F f) {
+  return std::unique_ptr<CountedEvent>(new FunctionEvent<F>(core, name, std::move(f)));
 }
 
 struct Payload {
@@ -105,7 +105,7 @@ struct Payload {
 
 /// Sends the header and the arguments, and the payload after them; `release` runs on this rank when
 /// the payload may be reused.
-void send_large(TeamCore& channel, const Route& route, const Payload& payload,
+void send_large(TeamCore& core, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release);
 
 /// Receives the payload in `place`, and then runs `arrived`, at once or later.
@@ -113,7 +113,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
                    std::unique_ptr<CountedEvent> arrived);
 /// Multicasts the payload with its arguments; `release` runs on this rank, in a handler, when the
 /// payload may be reused.
-void multicast_large(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release);
 /// Drops the payload of a message whose scope has failed.
@@ -138,7 +138,7 @@ void receive_payload(const Message& message, const LargeHeader& header, std::spa
   }
   std::unique_ptr<CountedEvent> event;
   try {
-    event = make_event(*message.channel, name, std::move(arrived));
+    event = make_event(*message.core, name, std::move(arrived));
   } catch (...) {
     drop_large(message, header);  // the sender is not to wait for ever
     throw;
@@ -153,11 +153,11 @@ void drop_payload(const Message& message, const LargeHeader& header);
 /// Reads the header of a large message; sets `arguments` to the bytes after it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);
 /// A payload has arrived. **Errors**: CheckError if its handler was removed since it was announced.
-void check_live(const TeamCore& channel, const Handler& handler);
+void check_live(const TeamCore& core, const Handler& handler);
 [[noreturn]] void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given);
 
 /// Runs `function` as a task made from a message.
-void submit_delivered(TeamCore& channel, std::string name, int priority, Function<void()> function);
+void submit_delivered(TeamCore& core, std::string name, int priority, Function<void()> function);
 
 /// Sizes of the payloads of one LargeMessage, in programs that are built with debug checks.
 class PayloadSizes {
@@ -341,9 +341,9 @@ class LargeMessage {
 
   /// Called by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
-  LargeMessage(TeamCore& channel, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
+  LargeMessage(TeamCore& core, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
                const AmOptions& options, const std::source_location& place)
-      : channel_(&channel), handler_(static_cast<team::Handler*>(new Instance)) {
+      : core_(&core), handler_(static_cast<team::Handler*>(new Instance)) {
     Instance& instance = instance_of(*handler_);
     instance.buffer = with_first<std::size_t>(std::move(buffer));
     set_arrival(instance, std::move(arrival));
@@ -359,17 +359,17 @@ class LargeMessage {
     instance.self = &instance;
     instance.invoke = &team::invoke_each<&LargeMessage::on_header>;
     using Functions = TypeList<BufferFn, ArrivalFn, ReleaseFn>;
-    index_ = channel.add_handler(handler_, options.name,
+    index_ = core.add_handler(handler_, options.name,
                                  {naming::spelled<LargeMessage>(), typeid(Functions), place});
     signature_ = instance.signature;
     if (options.own_order) flags_ |= team::kOwnOrderBit;
   }
   ~LargeMessage() {
-    if (channel_ != nullptr) channel_->remove_handler(index_);
+    if (core_ != nullptr) core_->remove_handler(index_);
   }
   /// The moved-from message cannot be sent any more.
   LargeMessage(LargeMessage&& other) noexcept
-      : channel_(std::exchange(other.channel_, nullptr)),
+      : core_(std::exchange(other.core_, nullptr)),
         handler_(std::move(other.handler_)),
         index_(other.index_),
         flags_(other.flags_),
@@ -425,7 +425,7 @@ class LargeMessage {
   template <class To, class... Args>
   Future<void> deliver_async(const To& target, std::span<const T> payload,
                              const Args&... args) const {
-    Promise<void> released(channel_->scheduler(), sched::StaticName{"the release of a payload"});
+    Promise<void> released(core_->scheduler(), sched::StaticName{"the release of a payload"});
     Future<void> future = released.future();
     deliver(target, payload, args...,
             on_release([released = std::move(released)]() mutable { released.set_value(); }));
@@ -474,8 +474,8 @@ class LargeMessage {
     const std::span<T> place;
     [[nodiscard]] const Instance& instance() const { return instance_of(*handler_); }
 
-    void arrive(const TeamCore& channel) {
-      team::check_live(channel, *handler_);
+    void arrive(const TeamCore& core) {
+      team::check_live(core, *handler_);
       std::apply([this](const auto&... args) { instance().arrival(place, args...); }, values_);
       finish();
     }
@@ -518,7 +518,7 @@ class LargeMessage {
                     const Args&... args) const {
     constexpr bool fits = team::check_arguments(TypeList<Wires...>{}, TypeList<Args...>{});
     if constexpr (fits) {
-      (team::check_number<Wires>(*channel_, flags_ | index_, args), ...);
+      (team::check_number<Wires>(*core_, flags_ | index_, args), ...);
       send_wires(target, payload, std::forward<Then>(then), team::as_wire<Wires>(args)...);
     }
   }
@@ -530,17 +530,17 @@ class LargeMessage {
     instance_of(*handler_).sizes.note(handler_->name, payload.size_bytes());
 #endif
     std::vector<std::byte> arguments = encoded<Wires...>(wires...);
-    const auto handler = flags_ | channel_->flag_bits() | index_;
+    const auto handler = flags_ | core_->flag_bits() | index_;
     const team::Payload bytes{std::as_bytes(payload), payload.size(),
                               instance_of(*handler_).is_checked};
     const auto use = [&](auto release) {
       if constexpr (std::is_same_v<To, Recipients>) {
-        team::multicast_large(*channel_, {handler, signature_}, target, bytes, arguments,
+        team::multicast_large(*core_, {handler, signature_}, target, bytes, arguments,
                               team::share_function(std::move(release)));
       } else {
-        team::send_large(*channel_, {handler | team::kLargeBit, signature_, target}, bytes,
+        team::send_large(*core_, {handler | team::kLargeBit, signature_, target}, bytes,
                          arguments,
-                         team::make_event(*channel_, handler_->name, std::move(release)));
+                         team::make_event(*core_, handler_->name, std::move(release)));
       }
     };
     with_release(use, std::forward<Then>(then), wires...);
@@ -596,8 +596,8 @@ class LargeMessage {
           message, header,
           std::make_shared<Reading>(std::move(handler), place, std::move(*values)));
     }
-    auto arrive = [channel = message.channel, handler, place, values = std::move(*values)] {
-      team::check_live(*channel, *handler);
+    auto arrive = [core = message.core, handler, place, values = std::move(*values)] {
+      team::check_live(*core, *handler);
       std::apply([&](const auto&... args) { instance_of(*handler).arrival(place, args...); },
                  values);
     };
@@ -606,8 +606,8 @@ class LargeMessage {
       return;
     }
     team::receive_payload(message, header, bytes, instance.name,
-                          [channel = message.channel, handler, arrive = std::move(arrive)] {
-                            team::submit_delivered(*channel, handler->name, handler->priority,
+                          [core = message.core, handler, arrive = std::move(arrive)] {
+                            team::submit_delivered(*core, handler->name, handler->priority,
                                                    arrive);
                           });
   }
@@ -615,19 +615,19 @@ class LargeMessage {
   static void receive_reading(const team::Message& message, const team::LargeHeader& header,
                               const std::shared_ptr<Reading>& reading) {
     const auto done = [reading] { reading->finish(); };
-    Function<void()> arrived = [channel = message.channel, reading] { reading->arrive(*channel); };
+    Function<void()> arrived = [core = message.core, reading] { reading->arrive(*core); };
     const Instance& instance = reading->instance();
     if (instance.arrive_as_task) {
-      arrived = [channel = message.channel, reading, arrive = std::move(arrived)] {
+      arrived = [core = message.core, reading, arrive = std::move(arrived)] {
         const Instance& to = reading->instance();
-        team::submit_delivered(*channel, to.name, to.priority, arrive);
+        team::submit_delivered(*core, to.name, to.priority, arrive);
       };
     }
     team::receive_in_steps(message, header, std::as_writable_bytes(reading->place), instance.name,
                            {.arrived = std::move(arrived), .done = done});
   }
 
-  TeamCore* channel_;
+  TeamCore* core_;
   std::shared_ptr<team::Handler> handler_;
   std::uint32_t index_ = 0;
   std::uint32_t flags_ = team::kInstanceBit;

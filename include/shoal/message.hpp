@@ -60,17 +60,17 @@ template <auto Function, Delivery How>
 inline constexpr bool is_static_am_v<StaticAm<Function, How>> = true;
 
 template <class Static, net::Lane lane = net::Lane::normal, std::uint32_t flags = 0, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_static(TeamCore& channel, Rank target, Args&&... args) {
-  const std::uint32_t handler = Static::handler.index() | channel.flag_bits() | flags;
-  send_message<lane>(channel, {handler, Static::handler.signature(), target},
+SHOAL_ALWAYS_INLINE inline void send_static(TeamCore& core, Rank target, Args&&... args) {
+  const std::uint32_t handler = Static::handler.index() | core.flag_bits() | flags;
+  send_message<lane>(core, {handler, Static::handler.signature(), target},
                      typename Static::Traits::Wires{}, std::forward<Args>(args)...);
 }
-/// Runs a function of a model, named by `am<function>`, on a rank of the channel's team. See
+/// Runs a function of a model, named by `am<function>`, on a rank of the core's team. See
 /// kOwnOrderBit.
 template <auto Function, Delivery How, class... Args>
-void send(TeamCore& channel, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
+void send(TeamCore& core, Rank target, StaticAm<Function, How> /*handler*/, Args&&... args) {
   send_static<StaticFunction<Function, How>, net::Lane::normal, kOwnOrderBit>(
-      channel, target, std::forward<Args>(args)...);
+      core, target, std::forward<Args>(args)...);
 }
 
 }  // namespace team
@@ -94,9 +94,9 @@ class ActiveMessage {
  public:
   /// Made by Team::make_am(). `place`: of the call in the program.
   template <class F>
-  ActiveMessage(TeamCore& channel, F function, const AmOptions& options,
+  ActiveMessage(TeamCore& core, F function, const AmOptions& options,
                 const std::source_location& place)
-      : channel_(&channel) {
+      : core_(&core) {
     using Traits = team::FunctionTraits<F>;
     static_assert(team::check_parameters(typename Traits::Parameters{}));
     struct Instance : team::Handler {
@@ -112,22 +112,22 @@ class ActiveMessage {
     instance->invoke = [](void* self, team::Batch& batch) {
       team::handle_all(*static_cast<F*>(self), batch, TypeList<Wires...>{});
     };
-    handler_ = team::kInstanceBit | channel.flag_bits() |
-               channel.add_handler(std::move(handler), options.name, team::source_of<F>(place));
+    handler_ = team::kInstanceBit | core.flag_bits() |
+               core.add_handler(std::move(handler), options.name, team::source_of<F>(place));
     signature_ = instance->signature;
     if (options.own_order) handler_ |= team::kOwnOrderBit;
   }
   ~ActiveMessage() {
-    if (channel_ != nullptr) channel_->remove_handler(handler_ & team::kIndexMask);
+    if (core_ != nullptr) core_->remove_handler(handler_ & team::kIndexMask);
   }
   /// The moved-from message cannot be sent any more.
   ActiveMessage(ActiveMessage&& other) noexcept
-      : channel_(std::exchange(other.channel_, nullptr)),
+      : core_(std::exchange(other.core_, nullptr)),
         handler_(other.handler_),
         signature_(other.signature_) {}
   /// Exchanges the two messages.
   ActiveMessage& operator=(ActiveMessage&& other) noexcept {
-    std::swap(channel_, other.channel_);
+    std::swap(core_, other.core_);
     std::swap(handler_, other.handler_);
     std::swap(signature_, other.signature_);
     return *this;
@@ -145,7 +145,7 @@ class ActiveMessage {
   template <class... Args>
   void send(Rank target, Args&&... args) const {
     const team::Route route{handler_, signature_, target};
-    team::send_message(*channel_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
+    team::send_message(*core_, route, TypeList<Wires...>{}, std::forward<Args>(args)...);
   }
   /// Sends an urgent message that runs the handler on `target`: it overtakes messages sent there by
   /// send(), in queues and in flight, and keeps its order with other urgent ones. For few and short
@@ -153,14 +153,14 @@ class ActiveMessage {
   template <class... Args>
   void send_urgent(Rank target, Args&&... args) const {
     const team::Route route{handler_, signature_, target};
-    team::send_message<net::Lane::urgent>(*channel_, route, TypeList<Wires...>{},
+    team::send_message<net::Lane::urgent>(*core_, route, TypeList<Wires...>{},
                                           std::forward<Args>(args)...);
   }
   /// Sends a message along a tree that runs the handler once on each recipient. **Caller**,
   /// **Blocks**, **Errors**, **Ordering**: as Team::multicast().
   template <class... Args>
   void multicast(const Recipients& recipients, Args&&... args) const {
-    team::multicast_message(*channel_, {handler_, signature_}, recipients, TypeList<Wires...>{},
+    team::multicast_message(*core_, {handler_, signature_}, recipients, TypeList<Wires...>{},
                             std::forward<Args>(args)...);
   }
 
@@ -171,7 +171,7 @@ class ActiveMessage {
   [[nodiscard]] std::uint32_t signature() const { return signature_; }
 
  private:
-  TeamCore* channel_;
+  TeamCore* core_;
   std::uint32_t handler_ = 0;  // index with flag bits
   std::uint32_t signature_ = 0;
 };

@@ -21,8 +21,8 @@ struct ContextOf {};
 class MessageContext {
  public:
   /// Made by shoal for each message.
-  MessageContext(TeamCore& channel, Rank world_source)
-      : channel_(&channel), world_source_(world_source) {}
+  MessageContext(TeamCore& core, Rank world_source)
+      : core_(&core), world_source_(world_source) {}
 
   /// Rank of the sender in the team of the message; -1 if it is no member.
   [[nodiscard]] Rank source() const;
@@ -35,10 +35,10 @@ class MessageContext {
     return team::ContextOf<T>::get(*this);
   }
   /// Core of the team that the message was sent on.
-  [[nodiscard]] TeamCore& core() const { return *channel_; }
+  [[nodiscard]] TeamCore& core() const { return *core_; }
 
  private:
-  TeamCore* channel_;
+  TeamCore* core_;
   Rank world_source_;
 };
 

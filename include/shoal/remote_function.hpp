@@ -33,19 +33,19 @@ decltype(auto) invoke_in(F& function, const MessageContext& context, Values&&...
 /// task or handler.
 template <class Result, class Run>
 void reply_with(const MessageContext& context, const RemotePromise<Result>& reply, Run run) {
-  TeamCore& channel = context.core();
+  TeamCore& core = context.core();
   try {
     if constexpr (std::is_void_v<Result>) {
       run();
-      fulfill(channel, reply);
+      fulfill(core, reply);
     } else {
-      fulfill(channel, reply, run());
+      fulfill(core, reply, run());
     }
   } catch (const CancelledError&) {
     throw;  // the scope has failed, and the caller hears of that
   } catch (...) {
     const std::string text = describe(sched::caught_exception());
-    fail(channel, reply, sched::current_activity(), text);
+    fail(core, reply, sched::current_activity(), text);
   }
 }
 
@@ -75,9 +75,9 @@ std::unique_ptr<sched::Task> make_call_task(sched::TaskScope& scope, F function)
 template <class Named, class... Values>
 void accept_call(const MessageContext& context, RemotePromise<CallResult<Named, Values...>> reply,
                  Values... values) {
-  TeamCore& channel = context.core();
-  channel.scheduler().submit(make_call_task<Named>(
-      channel, [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
+  TeamCore& core = context.core();
+  core.scheduler().submit(make_call_task<Named>(
+      core, [context, reply, values = std::tuple<Values...>(std::move(values)...)]() mutable {
         reply_with(context, reply, [&]() -> decltype(auto) {
           auto function = Named::function();
           return std::apply(
@@ -106,24 +106,24 @@ struct CallHandler {
 /// A promise that is published, and its future.
 template <class Result>
 struct Awaited {
-  explicit Awaited(TeamCore& channel)
-      : Awaited(channel, Promise<Result>(channel.scheduler(), sched::StaticName{"a call"})) {}
-  Awaited(TeamCore& channel, Promise<Result>&& promise)
-      : future(promise.future()), reply(publish(channel, std::move(promise))) {}
+  explicit Awaited(TeamCore& core)
+      : Awaited(core, Promise<Result>(core.scheduler(), sched::StaticName{"a call"})) {}
+  Awaited(TeamCore& core, Promise<Result>&& promise)
+      : future(promise.future()), reply(publish(core, std::move(promise))) {}
   Future<Result> future;
   RemotePromise<Result> reply;
 };
 
 template <class Named, class... Ws, class... Args>
-auto call_as(TeamCore& channel, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
+auto call_as(TeamCore& core, Rank target, TypeList<Ws...> /*wires*/, Args&&... args) {
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
   (check_fraction<std::remove_cvref_t<Args>, Ws>(), ...);
   const std::uint32_t handler = CallHandler<Named, Storage<Ws>...>::handler.index();
-  (check_number<Ws>(channel, handler, args), ...);
-  Awaited<CallResult<Named, Storage<Ws>...>> awaited(channel);
+  (check_number<Ws>(core, handler, args), ...);
+  Awaited<CallResult<Named, Storage<Ws>...>> awaited(core);
   send_static<CallHandler<Named, Storage<Ws>...>>(
-      channel, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
+      core, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
   return std::move(awaited.future);
 }
 
@@ -144,9 +144,9 @@ struct NamedClosure {
 /// Runs the named function as a task on `target`; returns the future of its result, which gets a
 /// RemoteError when the function throws.
 template <class Named, class... Args>
-auto call(TeamCore& channel, Rank target, Args&&... args) {
+auto call(TeamCore& core, Rank target, Args&&... args) {
   using Traits = FunctionTraits<decltype(Named::function())>;
-  return call_as<Named>(channel, target, typename Traits::Wires{}, std::forward<Args>(args)...);
+  return call_as<Named>(core, target, typename Traits::Wires{}, std::forward<Args>(args)...);
 }
 
 }  // namespace team
@@ -161,10 +161,10 @@ class RemoteFunction {
  public:
   /// Made by Team::make_function().
   template <class F>
-  RemoteFunction(TeamCore& channel, F function, const AmOptions& options,
+  RemoteFunction(TeamCore& core, F function, const AmOptions& options,
                  const std::source_location& place)
-      : channel_(&channel),
-        ask_(channel, wrap(std::move(function), typename team::FunctionTraits<F>::Parameters{}),
+      : core_(&core),
+        ask_(core, wrap(std::move(function), typename team::FunctionTraits<F>::Parameters{}),
              options, place) {}
 
   /// Runs the function on `target` with copies of the arguments; returns the future of its result.
@@ -172,7 +172,7 @@ class RemoteFunction {
   /// when the function throws; the team does not fail then.
   template <class... Args>
   [[nodiscard]] Future<Result> call(Rank target, Args&&... args) const {
-    team::Awaited<Result> awaited(*channel_);
+    team::Awaited<Result> awaited(*core_);
     ask_.send(target, awaited.reply, std::forward<Args>(args)...);
     return std::move(awaited.future);
   }
@@ -189,7 +189,7 @@ class RemoteFunction {
         };
   }
 
-  TeamCore* channel_;
+  TeamCore* core_;
   ActiveMessage<RemotePromise<Result>, Wires...> ask_;
 };
 

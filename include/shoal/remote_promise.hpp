@@ -49,9 +49,9 @@ class RemoteError : public Error {
 
 namespace team {
 
-PromiseTable& promises_of(const TeamCore& channel);
-Services& services_of(const TeamCore& channel);
-int world_rank_of(const TeamCore& channel);
+PromiseTable& promises_of(const TeamCore& core);
+Services& services_of(const TeamCore& core);
+int world_rank_of(const TeamCore& core);
 
 /// Base of ContextOf for a service of the receiving rank: handlers may take T& first.
 template <class T>
@@ -72,34 +72,34 @@ struct Replies {
                            const std::string& function, const std::string& text);
 };
 
-/// Team of a message to a rank of the world, and the rank in its team: `channel` if the rank is
-/// a member, else the channel of the world.
+/// Team of a message to a rank of the world, and the rank in its team: `core` if the rank is
+/// a member, else the core of the world.
 struct Address {
-  TeamCore& channel;
+  TeamCore& core;
   Rank member;
 };
-[[nodiscard]] Address address_of(TeamCore& channel, int world_rank, bool in_world);
+[[nodiscard]] Address address_of(TeamCore& core, int world_rank, bool in_world);
 
-/// Publishes the promise: other ranks can fulfil it, once. If the team of `channel` fails first,
+/// Publishes the promise: other ranks can fulfil it, once. If the team of `core` fails first,
 /// and is not the world, it gets a TaskError. **Caller**: any thread.
 template <class T>
-[[nodiscard]] RemotePromise<T> publish(TeamCore& channel, Promise<T>&& promise) {
+[[nodiscard]] RemotePromise<T> publish(TeamCore& core, Promise<T>&& promise) {
   static_assert(!wire::is_view_v<T>,
                 "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
                 "std::string or std::vector");
-  return {world_rank_of(channel), channel.id() == 0 ? 1U : 0U,
-          promises_of(channel).add(std::move(promise), channel)};
+  return {world_rank_of(core), core.id() == 0 ? 1U : 0U,
+          promises_of(core).add(std::move(promise), core)};
 }
 
 /// Fulfils a published promise of any rank by a message. **Caller**, **Blocks**: as
 /// ActiveMessage::send(). **Errors**: the team fails on the promise's rank when it was fulfilled
 /// already.
 template <class T, class Value>
-void fulfill(TeamCore& channel, const RemotePromise<T>& promise, Value&& value) {
+void fulfill(TeamCore& core, const RemotePromise<T>& promise, Value&& value) {
   check_fraction<Value, T>();
-  const Address to = address_of(channel, promise.rank, promise.in_world != 0);
+  const Address to = address_of(core, promise.rank, promise.in_world != 0);
   if constexpr (std::is_same_v<std::remove_cvref_t<Value>, T>) {
-    send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
+    send(to.core, to.member, am<&Replies::accept_value<T>>, promise.number,
          std::forward<Value>(value));
   } else {
     if constexpr (may_cut_v<Value, T>) {
@@ -108,18 +108,18 @@ void fulfill(TeamCore& channel, const RemotePromise<T>& promise, Value&& value) 
                               value, naming::type_text<T>());
       }
     }
-    send(to.channel, to.member, am<&Replies::accept_value<T>>, promise.number,
+    send(to.core, to.member, am<&Replies::accept_value<T>>, promise.number,
          wire::own<T>(std::forward<Value>(value)));
   }
 }
-void fulfill(TeamCore& channel, const RemotePromise<void>& promise);
-void fail_promise(TeamCore& channel, int rank, bool in_world, std::uint64_t number,
+void fulfill(TeamCore& core, const RemotePromise<void>& promise);
+void fail_promise(TeamCore& core, int rank, bool in_world, std::uint64_t number,
                   const std::string& function, const std::string& text);
 /// Gives the promise a RemoteError with this text. `function`: see RemoteError.
 template <class T>
-void fail(TeamCore& channel, const RemotePromise<T>& promise, const std::string& function,
+void fail(TeamCore& core, const RemotePromise<T>& promise, const std::string& function,
           const std::string& text) {
-  fail_promise(channel, promise.rank, promise.in_world != 0, promise.number, function, text);
+  fail_promise(core, promise.rank, promise.in_world != 0, promise.number, function, text);
 }
 
 }  // namespace team

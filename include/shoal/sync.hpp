@@ -249,15 +249,15 @@ class Barrier final {
 class Latch : public sched::WaitingRoom {
  public:
   virtual ~Latch() = default;
-  /// Makes a counter on the caller's rank. **Caller**: a task, handler or main function.
+  /// Makes a latch on the caller's rank. **Caller**: a task, handler or main function.
   explicit Latch(std::int64_t count, std::string name = "a latch")
       : Latch(sched::current_scheduler("a latch"), count, std::move(name)) {}
-  /// Makes a counter on the rank of a team: `Latch counter(world, 4)`. **Caller**: any thread.
+  /// Makes a latch on the rank of a team: `Latch latch(world, 4)`. **Caller**: any thread.
   /// **Errors**: CheckError for a negative count.
   Latch(const sched::OnRank& team, std::int64_t count, std::string name = "a latch");
 
   /// Adds to the count. **Blocks**: never. **Errors**: CheckError, and nothing changes, when the
-  /// count is zero already (waiters may have destroyed the counter), for a count below 1, and when
+  /// count is zero already (waiters may have destroyed the latch), for a count below 1, and when
   /// the count would exceed 2^63 - 1.
   void add(std::int64_t count);
   /// Subtracts from the count; wakes all waiters when it reaches zero. **Blocks**: never.

@@ -112,7 +112,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
 
   /// Returns whether the caller's rank is a member of the team. A rank that is none may only call
   /// is_member(), rank() and size().
-  [[nodiscard]] bool is_member() const { return parts_.scope != nullptr; }
+  [[nodiscard]] bool is_member() const { return core_ != nullptr; }
   /// Rank of the caller in the team; -1 if it is no member.
   [[nodiscard]] Rank rank() const { return is_member() ? core().rank() : rank_elsewhere(); }
   /// Number of ranks of the team.
@@ -486,24 +486,17 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
   /// that is no member.
   [[nodiscard]] TeamCore& core() const {
-    if (parts_.scope == nullptr) [[unlikely]]
+    if (core_ == nullptr) [[unlikely]]
       refuse_use();
-    return *parts_.scope;
+    return *core_;
   }
   /// Returns the scheduler of the rank, on which locks and promises are made: not for programs.
   /// **Errors**: as core().
   [[nodiscard]] sched::Scheduler& scheduler() const { return core().scheduler(); }
 
  protected:
-  /// Parts of the runtime that a team refers to. Not for programs.
-  struct Parts {
-    /// Core of the team.
-    TeamCore* scope = nullptr;  // nullptr: the rank is no member
-    /// Collective operations.
-    team::Collectives* collectives = nullptr;
-  };
   /// The outermost team.
-  explicit Team(const Parts& parts);
+  Team(TeamCore& core, team::Collectives& collectives);
   /// Marks the end of the run: later calls are refused. Not for programs.
   void end_run();
   /// Returns the team on this rank; nullptr if this rank is no member.
@@ -636,7 +629,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     Rank rank;  // in the world
   };
 
-  Parts parts_;
+  TeamCore* core_ = nullptr;                    // nullptr: no member, or after the run
   std::unique_ptr<const Elsewhere> elsewhere_;  // nullptr: a member
   bool run_has_ended_ = false;  // of the outermost one; written when the workers have stopped
   int size_ = 0;

@@ -56,7 +56,7 @@ struct TunnelReceiver {
   template <class... Ws>
   static void open(const team::Message& message, TypeList<Ws...> wires) {
     team::with_arguments(message, wires, [&](auto&... values) {
-      Objects::of(*message.channel)
+      Objects::of(*message.core)
           .open_tunnel(Target::from(*message.prefix).context,
                        std::unique_ptr<Owned>(new End(Stored(To::template stored<Ws>(values)...))));
     });
@@ -71,7 +71,7 @@ struct TunnelReceiver {
   }
   static const End& end_of(const team::Message& message) {
     return static_cast<const End&>(
-        Objects::of(*message.channel).tunnel(Target::from(*message.prefix).context));
+        Objects::of(*message.core).tunnel(Target::from(*message.prefix).context));
   }
   template <class... Ws>
   static consteval std::uint32_t signature(TypeList<Ws...>) {

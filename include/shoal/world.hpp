@@ -23,10 +23,6 @@ class World : public Team {
  public:
   /// Parts of the runtime that a world refers to. Not for programs.
   struct Parts {
-    /// Completion of the world.
-    TeamCore* scope = nullptr;
-    /// Collective operations.
-    team::Collectives* collectives = nullptr;
     /// Arguments of the program.
     std::span<const std::string> args;
     /// How the ranks were started.
@@ -37,8 +33,8 @@ class World : public Team {
   };
 
   /// Made by run(); programs do not make worlds.
-  explicit World(const Parts& parts)
-      : Team(Team::Parts{parts.scope, parts.collectives}), parts_(parts) {}
+  World(TeamCore& core, team::Collectives& collectives, const Parts& parts)
+      : Team(core, collectives), parts_(parts) {}
 
   /// The program's own arguments, without shoal's; [0] is the program's name.
   [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }

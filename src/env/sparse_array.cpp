@@ -1,4 +1,4 @@
-#include <shoal/detail/env/sparse_array.hpp>
+#include "env/sparse_array.hpp"
 
 #include <sys/mman.h>
 

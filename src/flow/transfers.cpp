@@ -34,32 +34,32 @@ struct ValueMessage::Receiver : team::Handler {
                const TransferId& id);
 };
 
-ValueMessage::ValueMessage(TeamCore& channel, const std::string& name, Functions functions,
+ValueMessage::ValueMessage(TeamCore& team, const std::string& name, Functions functions,
                            const std::source_location& place)
-    : channel_(channel), receiver_(std::make_shared<Receiver>()) {
+    : team_(team), receiver_(std::make_shared<Receiver>()) {
   receiver_->functions = std::move(functions);
   receiver_->signature = kTypes;
   receiver_->self = receiver_.get();
   receiver_->invoke = &team::invoke_each<&Receiver::on_header>;
-  index_ = channel.add_handler(receiver_, name, team::source_of<ValueMessage>(place));
+  index_ = team.add_handler(receiver_, name, team::source_of<ValueMessage>(place));
 }
 
-ValueMessage::~ValueMessage() { channel_.remove_handler(index_); }
+ValueMessage::~ValueMessage() { team_.remove_handler(index_); }
 
 std::uint32_t ValueMessage::handler() const {
-  return team::kInstanceBit | team::kOwnOrderBit | channel_.flag_bits() | index_;
+  return team::kInstanceBit | team::kOwnOrderBit | team_.flag_bits() | index_;
 }
 
 void ValueMessage::send(Rank target, std::span<const std::byte> bytes, const TransferId& id,
                         bool report, Function<void()> release) const {
-  team::send_large(channel_, {handler() | team::kLargeBit, receiver_->signature, target},
+  team::send_large(team_, {handler() | team::kLargeBit, receiver_->signature, target},
                    {bytes, bytes.size()}, encoded(id, report),
-                   team::make_event(channel_, receiver_->name, std::move(release)));
+                   team::make_event(team_, receiver_->name, std::move(release)));
 }
 
 void ValueMessage::multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                              const TransferId& id, bool report, Function<void()> release) const {
-  team::multicast_large(channel_, {handler(), receiver_->signature}, recipients,
+  team::multicast_large(team_, {handler(), receiver_->signature}, recipients,
                         {bytes, bytes.size()}, encoded(id, report), std::move(release));
 }
 
@@ -87,9 +87,9 @@ void ValueMessage::Receiver::receive(const Message& message, const LargeHeader& 
   auto self = std::static_pointer_cast<Receiver>(shared_from_this());
   if (message.multicast == nullptr) {
     team::receive_large(message, header, place,
-                        team::make_event(*message.channel, name,
-                                         [channel = message.channel, self = std::move(self), id] {
-                                           team::check_live(*channel, *self);
+                        team::make_event(*message.core, name,
+                                         [team = message.core, self = std::move(self), id] {
+                                           team::check_live(*team, *self);
                                            self->functions.arrived(id, nullptr);
                                          }));
     return;
@@ -97,8 +97,8 @@ void ValueMessage::Receiver::receive(const Message& message, const LargeHeader& 
   auto forwarding = std::make_shared<Forwarding>();
   team::join_multicast(message, header, place,
                        {.arrived =
-                            [channel = message.channel, self = std::move(self), id, forwarding] {
-                              team::check_live(*channel, *self);
+                            [team = message.core, self = std::move(self), id, forwarding] {
+                              team::check_live(*team, *self);
                               self->functions.arrived(id, forwarding);
                             },
                         .done = [forwarding = std::move(forwarding)] {}});

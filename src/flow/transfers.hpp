@@ -140,7 +140,7 @@ class ValueMessage {
     Function<void(const TransferId& id, SharedForwarding forwarding)> arrived;
   };
 
-  ValueMessage(TeamCore& channel, const std::string& name, Functions functions,
+  ValueMessage(TeamCore& team, const std::string& name, Functions functions,
                const std::source_location& place);
   ~ValueMessage();
   ValueMessage(const ValueMessage&) = delete;
@@ -161,7 +161,7 @@ class ValueMessage {
   /// With its flag bits.
   [[nodiscard]] std::uint32_t handler() const;
 
-  TeamCore& channel_;
+  TeamCore& team_;
   std::shared_ptr<Receiver> receiver_;
   std::uint32_t index_ = 0;
 };

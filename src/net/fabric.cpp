@@ -1,12 +1,12 @@
 #include <shoal/detail/net/transport.hpp>
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/detail/env/sparse_array.hpp>
-
-#include "net/local_link.hpp"
 
 #include <algorithm>
 #include <vector>
+
+#include "env/sparse_array.hpp"
+#include "net/local_link.hpp"
 
 namespace shoal::net {
 

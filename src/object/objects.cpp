@@ -19,7 +19,7 @@ namespace shoal::object {
 
 namespace {
 
-/// Service of a team's channel. Representatives that outlive the team keep the table.
+/// Service of a team's core. Representatives that outlive the team keep the table.
 class Service {
  public:
   Service(Team& team, std::shared_ptr<Turn> turn)
@@ -66,29 +66,29 @@ void Objects::close() {
 
 Objects& Objects::of(Team& team) { return of(team.core()); }
 
-Objects& Objects::of(TeamCore& channel) {
-  if (const Service* const service = channel.services().find<Service>(); service != nullptr) {
+Objects& Objects::of(TeamCore& core) {
+  if (const Service* const service = core.services().find<Service>(); service != nullptr) {
     return service->objects();
   }
-  Team& team = channel.services().get<Team>();
-  std::shared_ptr<Turn> turn = Turn::of(channel);
-  return channel.services()
+  Team& team = core.services().get<Team>();
+  std::shared_ptr<Turn> turn = Turn::of(core);
+  return core.services()
       .obtain<Service>([&] { return std::make_unique<Service>(team, std::move(turn)); })
       .objects();
 }
 
 // The core of a team outlives it, until no rank uses it.
-bool has_ended(TeamCore& channel) {
-  return channel.id() != 0 && channel.services().find<Team>() == nullptr;
+bool has_ended(TeamCore& core) {
+  return core.id() != 0 && core.services().find<Team>() == nullptr;
 }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
   const auto& scope =
       static_cast<const TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
-  TeamCore* const channel =
-      team == 0 ? &scope.messenger().world() : scope.messenger().find_channel(team);
-  if (channel == nullptr || has_ended(*channel)) return nullptr;
-  return &of(*channel);
+  TeamCore* const core =
+      team == 0 ? &scope.messenger().world() : scope.messenger().find_core(team);
+  if (core == nullptr || has_ended(*core)) return nullptr;
+  return &of(*core);
 }
 
 // --- representatives

@@ -38,7 +38,7 @@ struct ForwardArrived {
   static constexpr const char* name() { return __PRETTY_FUNCTION__; }
   static void invoke(void* /*self*/, team::Batch& batch) {
     while (const team::Message* const message = batch.next()) {
-      if (!has_ended(*message->channel)) Objects::of(*message->channel).forward_arrived();
+      if (!has_ended(*message->core)) Objects::of(*message->core).forward_arrived();
     }
   }
   static void late(const team::Message& /*message*/) {}
@@ -62,15 +62,15 @@ void ignore(const Outside& outside, const team::Messenger& messenger) {
 }
 
 /// On the target.
-void arrive(TeamCore& channel, const Outside& outside, const Bytes& arguments,
+void arrive(TeamCore& core, const Outside& outside, const Bytes& arguments,
             net::PacketHolder packet) {
-  if (outside.has(Outside::kMayMiss) && has_ended(channel)) {
-    return ignore(outside, channel.messenger());
+  if (outside.has(Outside::kMayMiss) && has_ended(core)) {
+    return ignore(outside, core.messenger());
   }
   const std::uint64_t context =
       outside.context != 0 ? context_on(outside.context, Rank(outside.target)) : 0;
   const net::RunPrefix prefix = Target{context, outside.address.number, outside.epoch}.to_prefix();
-  const team::Message message{.channel = &channel,
+  const team::Message message{.core = &core,
                               .source = Rank(outside.origin),
                               .is_object = false,
                               .dropped = false,
@@ -81,7 +81,7 @@ void arrive(TeamCore& channel, const Outside& outside, const Bytes& arguments,
   team::static_handlers()[outside.handler].invoke(&arrived, batch);
   if (outside.has(Outside::kByMember)) {
     team::send_static<ForwardArrived, net::Lane::normal, team::kOwnOrderBit>(
-        channel, channel.from_world(message.source));
+        core, core.from_world(message.source));
   }
 }
 
@@ -103,7 +103,7 @@ struct Arrival {
         team::with_arguments(message, Traits::Wires{},
                              [&](const Outside& outside, const Bytes& arguments) {
                                if (dropped && !outside.has(Outside::kWithoutTeam)) return;
-                               arrive(*message.channel, outside, arguments, run.rest(i).packet);
+                               arrive(*message.core, outside, arguments, run.rest(i).packet);
                              });
       } catch (...) {
         if (first == nullptr) first = std::current_exception();
@@ -114,15 +114,15 @@ struct Arrival {
   static void late(const team::Message& message) {
     team::with_arguments(message, Traits::Wires{},
                          [&](const Outside& outside, const Bytes& /*arguments*/) {
-                           ignore(outside, message.channel->messenger());
+                           ignore(outside, message.core->messenger());
                          });
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline team::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
                                             Delivery::inlined, &invoke, &late};
-  static void send(TeamCore& channel, const Outside& outside, Bytes arguments) {
+  static void send(TeamCore& core, const Outside& outside, Bytes arguments) {
     team::send_static<Arrival, net::Lane::normal, team::kOwnOrderBit>(
-        channel, Rank(outside.target), outside, std::move(arguments));
+        core, Rank(outside.target), outside, std::move(arguments));
   }
 };
 
@@ -195,7 +195,7 @@ void refuse_empty_handle() {
   throw CheckError("an empty handle was used: take handle() of an object first");
 }
 
-TeamCore& reply_channel(const Place& place) {
+TeamCore& reply_core(const Place& place) {
   return place.objects != nullptr ? place.objects->core() : world_here("a handle").core();
 }
 
@@ -236,19 +236,19 @@ void send_flagged(const Place& place, Rank to, const team::StaticHandler& handle
     return send_home(objects->core().messenger().world(), outside, std::move(arguments));
   }
   Team& world = world_here("a handle");
-  TeamCore& channel = world.core();
+  TeamCore& core = world.core();
   outside.origin = world.rank().value();
-  TeamCore* const known = channel.messenger().find_channel(address.team);
-  if (channel.messenger().has_ended(address.team) || (known != nullptr && has_ended(*known)))
-    return ignore(outside, channel.messenger());
-  const Forwards::Path path = Forwards::of(channel).begin(channel.messenger(), address.team);
+  TeamCore* const known = core.messenger().find_core(address.team);
+  if (core.messenger().has_ended(address.team) || (known != nullptr && has_ended(*known)))
+    return ignore(outside, core.messenger());
+  const Forwards::Path path = Forwards::of(core).begin(core.messenger(), address.team);
   if (path == Forwards::Path::direct) {
     const Place now{Objects::find(address.team, "a handle"), address, place.order};
     return send_flagged(now, to, handler, std::move(arguments), epoch, context, flags);
   }
   complete(Objects::of(world));
   if (path == Forwards::Path::counted) outside.flags |= Outside::kCounted;
-  send_home(channel, outside, std::move(arguments));
+  send_home(core, outside, std::move(arguments));
 }
 
 }  // namespace
@@ -269,15 +269,15 @@ std::string describe(const Outside& outside) {
                      outside.address.number);
 }
 
-Forwards& Forwards::of(const TeamCore& channel) {
-  return channel.messenger().world().services().obtain<Forwards>(
+Forwards& Forwards::of(const TeamCore& core) {
+  return core.messenger().world().services().obtain<Forwards>(
       [] { return std::make_unique<Forwards>(); });
 }
 
-std::uint64_t Forwards::take(const TeamCore& channel) {
-  const std::uint64_t team = channel.id();
+std::uint64_t Forwards::take(const TeamCore& core) {
+  const std::uint64_t team = core.id();
   if (team == 0) return 0;
-  Forwards& all = of(channel);
+  Forwards& all = of(core);
   const sync::Lock lock(all.mutex_);
   const auto it = all.counts_.find(team);
   if (it == all.counts_.end()) return 0;
@@ -286,10 +286,10 @@ std::uint64_t Forwards::take(const TeamCore& channel) {
   return count;
 }
 
-// take() comes after the channel is there: it sees what is counted while there is none.
+// take() comes after the core is there: it sees what is counted while there is none.
 Forwards::Path Forwards::begin(const team::Messenger& messenger, std::uint64_t team) {
   const sync::Lock lock(mutex_);
-  if (messenger.find_channel(team) != nullptr) return Path::direct;
+  if (messenger.find_core(team) != nullptr) return Path::direct;
   if (std::ranges::find(outside_, team) != outside_.end()) return Path::plain;
   ++counts_[team];
   return Path::counted;

@@ -31,7 +31,7 @@ namespace shoal::object {
 /// member that had yet to make the team: then, its first message of its own must not overtake them.
 /// So it keeps that way until all have arrived. The target tells of each, by a message of the team;
 /// rank 0 of the team tells a rank that is no member. One for each rank, a service of the world's
-/// channel.
+/// core.
 class Forwards {
  public:
   enum class Path : std::uint8_t {
@@ -40,11 +40,11 @@ class Forwards {
     plain,    // this rank is no member
   };
 
-  /// Belongs to the rank of `channel`.
-  [[nodiscard]] static Forwards& of(const TeamCore& channel);
-  /// Called when the team of `channel` exists: returns the number of its invocations in flight, and
+  /// Belongs to the rank of `core`.
+  [[nodiscard]] static Forwards& of(const TeamCore& core);
+  /// Called when the team of `core` exists: returns the number of its invocations in flight, and
   /// removes it.
-  [[nodiscard]] static std::uint64_t take(const TeamCore& channel);
+  [[nodiscard]] static std::uint64_t take(const TeamCore& core);
 
   /// Counts an invocation, unless the team exists; returns its way. **Caller**: any thread.
   [[nodiscard]] Path begin(const team::Messenger& messenger, std::uint64_t team);

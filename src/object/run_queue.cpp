@@ -175,8 +175,8 @@ struct TurnOfRank {
 
 }  // namespace
 
-std::shared_ptr<Turn> Turn::of(const TeamCore& channel) {
-  TeamCore& world = channel.messenger().world();
+std::shared_ptr<Turn> Turn::of(const TeamCore& core) {
+  TeamCore& world = core.messenger().world();
   const auto make = [&world] {
     return std::make_unique<TurnOfRank>(TurnOfRank{std::make_shared<Turn>(world)});
   };

@@ -123,8 +123,8 @@ class Turn final : public sched::Waitable {
   explicit Turn(TeamCore& world);
   ~Turn() = default;
 
-  /// The one of the rank of `channel`, made by the first call.
-  [[nodiscard]] static std::shared_ptr<Turn> of(const TeamCore& channel);
+  /// The one of the rank of `core`, made by the first call.
+  [[nodiscard]] static std::shared_ptr<Turn> of(const TeamCore& core);
 
   // **Caller**: a task.
   void acquire();

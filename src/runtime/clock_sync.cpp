@@ -76,7 +76,7 @@ void ClockSync::ask(team::Messenger& messenger, std::uint64_t round) {
 
 void ClockSync::on_question(const team::Message& message, ClockQuestion question) {
   question.remote_ticks = recorder_.now_ticks();
-  message.channel->messenger().send_control(ClockMessages::answer, message.source,
+  message.core->messenger().send_control(ClockMessages::answer, message.source,
                                             encoded(question));
 }
 

@@ -86,9 +86,11 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
       scope_(messenger_),
       collectives_(scope_),
-      world_(std::make_unique<World>(World::Parts{
-          &scope_, &collectives_, options.args, options.launch, options.dry,
-          options.machine != nullptr ? options.machine : std::make_shared<const Machine>()})),
+      world_(std::make_unique<World>(
+          scope_, collectives_,
+          World::Parts{options.args, options.launch, options.dry,
+                       options.machine != nullptr ? options.machine
+                                                  : std::make_shared<const Machine>()})),
       flow_(options.flow),
       memory_(options.memory),
       multicast_costs_(options.multicast_costs) {

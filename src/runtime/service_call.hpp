@@ -17,7 +17,7 @@ struct ServiceCall;
 template <class Service, class... Ts, void (Service::*On)(const team::Message&, Ts...)>
 struct ServiceCall<On> {
   static void handle(void* /*self*/, const team::Message& message) {
-    Service* const service = message.channel->messenger().services().find<Service>();
+    Service* const service = message.core->messenger().services().find<Service>();
     if (service == nullptr) return;
     if constexpr (sizeof...(Ts) == 0) {
       (service->*On)(message);

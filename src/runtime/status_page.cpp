@@ -189,7 +189,7 @@ void StatusPage::on_request(const team::Message& message) {
     samples = samples_;
   }
   for (const top::Sample& sample : samples) {
-    message.channel->messenger().send_control(StatusMessages::answer, message.source,
+    message.core->messenger().send_control(StatusMessages::answer, message.source,
                                               to_bytes(sample));
   }
 }

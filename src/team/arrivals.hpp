@@ -1,13 +1,14 @@
 #pragma once
 // Counts of the messages that have arrived, by their sender.
 
-#include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/rank.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "env/sparse_array.hpp"
 
 namespace shoal::team {
 

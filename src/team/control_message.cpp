@@ -14,7 +14,7 @@ namespace shoal::team {
 namespace {
 
 CoreState& world_of(const Message& message) {
-  return CoreState::of(message.channel->messenger().world());
+  return CoreState::of(message.core->messenger().world());
 }
 
 /// Calls f(scope, source, values...), unless the team has ended.
@@ -106,7 +106,7 @@ void on_answer(void*, const Message& message) {
 void on_dropped(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
   const Messenger& messenger = world_of(message).messenger();
-  TeamCore* core = messenger.find_channel(team);
+  TeamCore* core = messenger.find_core(team);
   if (core == nullptr) core = messenger.around_ended(team);
   if (core == nullptr) return;
   core->counts.messages_processed(core->scheduler().count_slot(), count);

@@ -50,12 +50,12 @@ void send_about(Messenger& messenger, const StaticHandler& handler, Rank rank, s
   messenger.send_control(handler, rank, encoded(team, values...));
 }
 
-/// To a member of the channel's team, where the message waits until the team exists.
+/// To a member of the core's team, where the message waits until the team exists.
 template <class... Ts>
-void send_control(TeamCore& channel, const StaticHandler& handler, Rank member,
+void send_control(TeamCore& core, const StaticHandler& handler, Rank member,
                   const Ts&... values) {
-  channel.messenger().send_control(handler, channel.to_world(member),
-                                   encoded(channel.id(), values...), channel.id());
+  core.messenger().send_control(handler, core.to_world(member),
+                                   encoded(core.id(), values...), core.id());
 }
 
 /// A message of the world, which is counted. Caller: a handler.

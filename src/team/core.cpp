@@ -652,7 +652,7 @@ TeamInUse::TeamInUse(std::uint64_t team) {
   TeamCore& world = world_of_caller();
   const CoreState& outermost = CoreState::of(world);
   const sync::Lock lock(outermost.teams.mutex);
-  TeamCore* const found = world.messenger().find_channel(team);
+  TeamCore* const found = world.messenger().find_core(team);
   if (found == nullptr) return;
   const std::shared_ptr<CoreState> state = find_owner(CoreState::of(*found));
   core_ = std::shared_ptr<TeamCore>(state, found);

@@ -90,9 +90,9 @@ void spread(CoreState& scope) {
   give_up_promises(scope);
   if (scope.failure_to == FailureTo::outer_team) pass_failure_outwards(scope);
   const sync::Lock lock(scope.mutex);
-  const auto tell = [&channel = scope.team, &error = *scope.failure.error()](
+  const auto tell = [&core = scope.team, &error = *scope.failure.error()](
                         const StaticHandler& handler, Rank rank) {
-    send_control(channel, handler, rank, error.rank().value(), error.task_name(), error.text());
+    send_control(core, handler, rank, error.rank().value(), error.task_name(), error.text());
   };
   if (scope.tree.is_root()) scope.failure.set_from_root();
   if (scope.failure.is_from_root()) {

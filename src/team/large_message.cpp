@@ -27,8 +27,8 @@ constexpr std::size_t kPayloadWeightMax = 64UL << 10U;
 
 class DiscardEvent final : public CountedEvent {
  public:
-  DiscardEvent(TeamCore& channel, std::unique_ptr<std::byte[]> scratch)
-      : CountedEvent(channel, "a dropped payload"), scratch_(std::move(scratch)) {}
+  DiscardEvent(TeamCore& core, std::unique_ptr<std::byte[]> scratch)
+      : CountedEvent(core, "a dropped payload"), scratch_(std::move(scratch)) {}
 
  private:
   void act() override {}
@@ -40,7 +40,7 @@ class CheckEvent final : public net::Completion {
  public:
   CheckEvent(const Message& message, std::uint64_t expected, std::span<const std::byte> place,
              std::unique_ptr<CountedEvent> arrived)
-      : channel_(*message.channel),
+      : core_(*message.core),
         source_(message.source),
         expected_(expected),
         place_(place),
@@ -49,7 +49,7 @@ class CheckEvent final : public net::Completion {
   void run() override {
     const std::unique_ptr<CheckEvent> self(this);
     if (net::checksum_of(place_) != expected_) {
-      channel_.fail(
+      core_.fail(
           "a large message",
           std::make_exception_ptr(TransportError(fmt::format(
               "corrupt payload of {} bytes of '{}' from rank {}: it was changed before its release "
@@ -62,7 +62,7 @@ class CheckEvent final : public net::Completion {
   }
 
  private:
-  TeamCore& channel_;
+  TeamCore& core_;
   const Rank source_;
   const std::uint64_t expected_;
   const std::span<const std::byte> place_;
@@ -124,9 +124,9 @@ void note_phase(std::uint64_t id, Rank peer, std::size_t size_bytes, const char*
 void CountedEvent::run() {
   const std::unique_ptr<CountedEvent> self(this);
   note_phase(message_id_, peer_, 0, phase_);
-  if (channel_.failed()) return;
+  if (core_.failed()) return;
   // Its receiver does not end meanwhile. In the handler of its announcement that is so already.
-  DeferredReclaim& removed = channel_.messenger().receiver().handlers().removed();
+  DeferredReclaim& removed = core_.messenger().receiver().handlers().removed();
   std::optional<DeferredReclaim::Handling> handling;
   if (!removed.is_handling()) handling.emplace(removed);
   sched::HandlerMark mark;
@@ -134,18 +134,18 @@ void CountedEvent::run() {
   mark.number_from(message_id_);  // of one that has arrived: handled once more, with its payload
   mark.begin();
   try {
-    channel_.messenger().receiver().strand().run(this, channel_, [this] { act(); });
+    core_.messenger().receiver().strand().run(this, core_, [this] { act(); });
   } catch (...) {
-    channel_.fail(name_, sched::caught_exception());
+    core_.fail(name_, sched::caught_exception());
   }
 }
 
 namespace {
 
 // Ends the counted release before an exception leaves: a main function unwinds only after that.
-net::Link& admit(TeamCore& channel, const Route& route, std::unique_ptr<CountedEvent>& release) {
+net::Link& admit(TeamCore& core, const Route& route, std::unique_ptr<CountedEvent>& release) {
   try {
-    return channel.admit(route.target, route.handler);
+    return core.admit(route.target, route.handler);
   } catch (...) {
     release.reset();
     throw;
@@ -154,21 +154,21 @@ net::Link& admit(TeamCore& channel, const Route& route, std::unique_ptr<CountedE
 
 }  // namespace
 
-void send_large(TeamCore& channel, const Route& route, const Payload& payload,
+void send_large(TeamCore& core, const Route& route, const Payload& payload,
                 std::span<const std::byte> arguments, std::unique_ptr<CountedEvent> release) {
-  send_large_below(channel, route, payload, {{}, arguments}, std::move(release));
+  send_large_below(core, route, payload, {{}, arguments}, std::move(release));
 }
 
-void send_large_below(TeamCore& channel, const Route& route, const Payload& payload,
+void send_large_below(TeamCore& core, const Route& route, const Payload& payload,
                       const LargeParts& parts, std::unique_ptr<CountedEvent> release) {
   const std::span<const std::byte> bytes = payload.bytes;
-  net::Link& link = admit(channel, route, release);
-  Messenger& messenger = channel.messenger();
+  net::Link& link = admit(core, route, release);
+  Messenger& messenger = core.messenger();
   net::Transport* const transport = messenger.fabric().transport();
   LargeHeader header;
   header.size_bytes = bytes.size();
   header.count = payload.count;
-  const bool local = channel.is_local(link);
+  const bool local = core.is_local(link);
   sync::publish(release.get());
   CountedEvent* const done = release.release();  // deletes itself when it has run
   if (local) {
@@ -182,10 +182,10 @@ void send_large_below(TeamCore& channel, const Route& route, const Payload& payl
     }
   }
   const net::MessageHeader message =
-      channel.header_of(route, parts.multicast.size() + kLargeHeaderBytes + parts.arguments.size());
+      core.header_of(route, parts.multicast.size() + kLargeHeaderBytes + parts.arguments.size());
   const std::size_t weight = std::min(bytes.size(), kPayloadWeightMax);
   try {
-    channel.append(link, message, weight, [&](std::span<std::byte> place) {
+    core.append(link, message, weight, [&](std::span<std::byte> place) {
       std::byte* at = std::ranges::copy(parts.multicast, place.begin()).out.base();
       std::memcpy(at, &header, sizeof header);
       std::ranges::copy(parts.arguments, at + kLargeHeaderBytes);
@@ -224,7 +224,7 @@ LargeHeader split_large(const Message& message, std::span<const std::byte>& argu
 
 void receive_large(const Message& message, const LargeHeader& header, std::span<std::byte> place,
                    std::unique_ptr<CountedEvent> arrived) {
-  Messenger& messenger = message.channel->messenger();
+  Messenger& messenger = message.core->messenger();
   note_phase(sched::traced_message(), message.source, header.size_bytes, "payload awaited");
   arrived->set_phase(sched::traced_message(), message.source, kArrived);
   if (header.local_release != 0) {
@@ -255,7 +255,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
 }
 
 void drop_large(const Message& message, const LargeHeader& header) {
-  Messenger& messenger = message.channel->messenger();
+  Messenger& messenger = message.core->messenger();
   if (header.local_release != 0) {
     messenger.fabric().port(message.source).post(release_of(header));
     return;
@@ -268,15 +268,15 @@ void drop_large(const Message& message, const LargeHeader& header) {
                                       header.size_bytes, message.source.value()));
   }
   const std::span place(scratch.get(), header.size_bytes);
-  auto discard = std::make_unique<DiscardEvent>(*message.channel, std::move(scratch));
+  auto discard = std::make_unique<DiscardEvent>(*message.core, std::move(scratch));
   messenger.fabric().transport()->receive_payload(message.source, messenger.rank(), header.tag,
                                                   place, discard.release());
 }
 
-void check_live(const TeamCore& channel, const Handler& handler) {
-  if (channel.handlers().is_live(handler.index)) return;
+void check_live(const TeamCore& core, const Handler& handler) {
+  if (core.handlers().is_live(handler.index)) return;
   throw CheckError(fmt::format("a payload is for {}: keep it until wait() has returned",
-                               channel.handlers().name_of(handler.index)));
+                               core.handlers().name_of(handler.index)));
 }
 
 void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t given) {
@@ -286,12 +286,12 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
       name, given, wanted));
 }
 
-void submit_delivered(TeamCore& channel, std::string name, int priority,
+void submit_delivered(TeamCore& core, std::string name, int priority,
                       Function<void()> function) {
-  auto task = sched::make_function_task(channel, std::move(name), std::move(function));
+  auto task = sched::make_function_task(core, std::move(name), std::move(function));
   task->priority = priority;
   task->kind = sched::TaskKind::delivered;
-  channel.scheduler().submit(std::move(task));
+  core.scheduler().submit(std::move(task));
 }
 
 }  // namespace shoal::team

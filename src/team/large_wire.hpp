@@ -19,7 +19,7 @@ struct LargeParts {
   std::span<const std::byte> arguments;
 };
 /// send_large() with a multicast's part.
-void send_large_below(TeamCore& channel, const Route& route, const Payload& payload,
+void send_large_below(TeamCore& core, const Route& route, const Payload& payload,
                       const LargeParts& parts, std::unique_ptr<CountedEvent> release);
 
 }  // namespace shoal::team

@@ -23,7 +23,7 @@ namespace shoal::team {
 class RankProgress final : public sched::Progress, public net::PortWaker {
  public:
   RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler, const MessengerOptions& options,
-               const FatalHandler& fatal, const ChannelTable& channels, Receiver& receiver,
+               const FatalHandler& fatal, const CoreTable& cores, Receiver& receiver,
                UnexpectedMessages& unexpected);
   ~RankProgress();
   RankProgress(const RankProgress&) = delete;
@@ -74,7 +74,7 @@ class RankProgress final : public sched::Progress, public net::PortWaker {
   sched::Scheduler& scheduler_;
   const MessengerOptions& options_;
   const FatalHandler& fatal_;
-  const ChannelTable& channels_;
+  const CoreTable& cores_;
   Receiver& receiver_;
   UnexpectedMessages& unexpected_;
   net::Port& port_;
@@ -99,26 +99,26 @@ Messenger::Messenger(net::Fabric& fabric, sched::Scheduler& scheduler,
       fatal_(std::move(fatal)),
       reader_(std::make_unique<PacketReader>(fatal_)),
       arrivals_(std::make_unique<ArrivalCounts>(size())),
-      unexpected_(std::make_unique<UnexpectedMessages>(channels_, *reader_)),
-      receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, channels_, *reader_,
+      unexpected_(std::make_unique<UnexpectedMessages>(cores_, *reader_)),
+      receiver_(std::make_unique<Receiver>(options_.rank, this, scheduler, cores_, *reader_,
                                            *unexpected_, *arrivals_)),
-      progress_(std::make_unique<RankProgress>(fabric, scheduler, options_, fatal_, channels_,
+      progress_(std::make_unique<RankProgress>(fabric, scheduler, options_, fatal_, cores_,
                                                *receiver_, *unexpected_)) {}
 
 Messenger::~Messenger() = default;
 
-// A channel that is added is seen by the code that keeps a message for it, or that is seen here:
-// UnexpectedMessages looks for the channel after the message was counted, under its lock.
-void Messenger::add(TeamCore& channel) {
-  SHOAL_CHECK(channels_.add(channel), "rank {} has a team with the id {} already", rank().value(),
-              channel.id());
-  if (channel.id() == 0) return;
+// A core that is added is seen by the code that keeps a message for it, or that is seen here:
+// UnexpectedMessages looks for the core after the message was counted, under its lock.
+void Messenger::add(TeamCore& core) {
+  SHOAL_CHECK(cores_.add(core), "rank {} has a team with the id {} already", rank().value(),
+              core.id());
+  if (core.id() == 0) return;
   sync::publish(this);
   retry_unexpected();
 }
 
-void Messenger::remove(TeamCore& channel) {
-  channels_.remove(channel);
+void Messenger::remove(TeamCore& core) {
+  cores_.remove(core);
   receiver_->handlers().removed().note_removal();
 }
 
@@ -157,17 +157,17 @@ bool Messenger::rests() { return progress_->rests(); }
 
 bool Messenger::looks_busy() const { return progress_->looks_busy(); }
 
-bool ChannelTable::add(TeamCore& channel) {
+bool CoreTable::add(TeamCore& core) {
   if (world_ == nullptr) {
-    world_ = &channel;
+    world_ = &core;
     return true;
   }
-  const Entry entry{&channel, TeamCore::of(*channel.outer()).id()};
+  const Entry entry{&core, TeamCore::of(*core.outer()).id()};
   const sync::Lock lock(mutex_);
-  Entry* const known = entries_.find(channel.id());
+  Entry* const known = entries_.find(core.id());
   if (known == nullptr) {
-    entries_.insert(channel.id(), entry);
-  } else if (known->channel == nullptr) {
+    entries_.insert(core.id(), entry);
+  } else if (known->core == nullptr) {
     *known = entry;
   } else {
     return false;
@@ -175,22 +175,22 @@ bool ChannelTable::add(TeamCore& channel) {
   return true;
 }
 
-void ChannelTable::remove(const TeamCore& channel) {
+void CoreTable::remove(const TeamCore& core) {
   const sync::Lock lock(mutex_);
-  Entry* const entry = entries_.find(channel.id());
-  if (entry == nullptr || entry->channel != &channel) return;
-  entry->channel = nullptr;
+  Entry* const entry = entries_.find(core.id());
+  if (entry == nullptr || entry->core != &core) return;
+  entry->core = nullptr;
   if (ended_.size() < kEndedMax) {
-    ended_.push_back(channel.id());
+    ended_.push_back(core.id());
   } else {
-    const std::uint64_t oldest = std::exchange(ended_[oldest_ended_], channel.id());
+    const std::uint64_t oldest = std::exchange(ended_[oldest_ended_], core.id());
     oldest_ended_ = (oldest_ended_ + 1) % kEndedMax;
     const Entry* const entry_of_oldest = entries_.find(oldest);
-    if (entry_of_oldest != nullptr && entry_of_oldest->channel == nullptr) entries_.erase(oldest);
+    if (entry_of_oldest != nullptr && entry_of_oldest->core == nullptr) entries_.erase(oldest);
   }
 }
 
-TeamCore* ChannelTable::find(std::uint64_t team) const {
+TeamCore* CoreTable::find(std::uint64_t team) const {
   if (team == 0) return world_;
   if ((team & kAboutBit) != 0) {
     team ^= kAboutBit;
@@ -198,27 +198,27 @@ TeamCore* ChannelTable::find(std::uint64_t team) const {
   }
   const sync::Lock lock(mutex_);
   const Entry* const entry = entries_.find(team);
-  return entry != nullptr ? entry->channel : nullptr;
+  return entry != nullptr ? entry->core : nullptr;
 }
 
-TeamCore* ChannelTable::around_ended(std::uint64_t team) const {
+TeamCore* CoreTable::around_ended(std::uint64_t team) const {
   const sync::Lock lock(mutex_);
   const Entry* entry = entries_.find(team);
-  if (entry == nullptr || entry->channel != nullptr) return nullptr;
-  while (entry != nullptr && entry->channel == nullptr) entry = entries_.find(entry->around);
-  return entry != nullptr ? entry->channel : world_;
+  if (entry == nullptr || entry->core != nullptr) return nullptr;
+  while (entry != nullptr && entry->core == nullptr) entry = entries_.find(entry->around);
+  return entry != nullptr ? entry->core : world_;
 }
 
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
                            const MessengerOptions& options, const FatalHandler& fatal,
-                           const ChannelTable& channels, Receiver& receiver,
+                           const CoreTable& cores, Receiver& receiver,
                            UnexpectedMessages& unexpected)
     : fabric_(fabric),
       scheduler_(scheduler),
       options_(options),
       fatal_(fatal),
-      channels_(channels),
+      cores_(cores),
       receiver_(receiver),
       unexpected_(unexpected),
       port_(fabric.port(options.rank)) {
@@ -228,7 +228,7 @@ RankProgress::RankProgress(net::Fabric& fabric, sched::Scheduler& scheduler,
 
 RankProgress::~RankProgress() { port_.set_waker(nullptr); }
 
-void RankProgress::begin_attempts() { channels_.world().begin_attempts(); }
+void RankProgress::begin_attempts() { cores_.world().begin_attempts(); }
 
 // No arrival is missed: a poster changes the port's head and then looks for sleepers; the holder of
 // polling_ gives it back and then looks at the head once more. All of these are seq_cst. A worker
@@ -281,12 +281,12 @@ bool RankProgress::rests() {
     lower_asks_teams();
     if (has_teams_.load(std::memory_order_relaxed)) ask_teams();
   }
-  CoreState& world = CoreState::of(channels_.world());
+  CoreState& world = CoreState::of(cores_.world());
   if (take_errors(world)) scheduler_.look_again();
   if (!idle && has_teams_.load(std::memory_order_relaxed)) poll_nested(world);
 }
 
-bool RankProgress::on_idle() { return poll_idle(CoreState::of(channels_.world())); }
+bool RankProgress::on_idle() { return poll_idle(CoreState::of(cores_.world())); }
 
 bool RankProgress::handle_arrivals(net::DirectArrivals& direct) {
   const std::uint64_t processed_before = receiver_.processed();
@@ -348,7 +348,7 @@ void RankProgress::wait_for_batch(const net::Link& link) const {
 
 void RankProgress::note_batch(std::uint64_t message_count) {
   if (!options_.may_linger) return;
-  const std::uint64_t sent = channels_.world().counts.queued_so_far();
+  const std::uint64_t sent = cores_.world().counts.queued_so_far();
   const bool in_a_row = std::exchange(sent_before_, sent) == sent;
   const bool lingers = small_batches_ >= kSmallBatchesMax;
   const bool helps = lingers ? message_count > 1 : message_count < kManyMessages;

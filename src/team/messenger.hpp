@@ -46,18 +46,18 @@ using FatalHandler = Function<void(const std::string& text)>;
 /// if at all. Ids of teams do not have the bit.
 inline constexpr std::uint64_t kAboutBit = std::uint64_t{1} << 62U;
 
-/// Channels of the teams of one rank; the first one that is added is that of the world. **Caller**:
+/// Cores of the teams of one rank; the first one that is added is that of the world. **Caller**:
 /// any thread.
-class ChannelTable {
+class CoreTable {
  public:
-  /// Adds a channel; returns false if this rank has a team with this id.
-  [[nodiscard]] bool add(TeamCore& channel);
-  /// Removes a channel, if it is in the table.
-  void remove(const TeamCore& channel);
-  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet. With
+  /// Adds a core; returns false if this rank has a team with this id.
+  [[nodiscard]] bool add(TeamCore& core);
+  /// Removes a core, if it is in the table.
+  void remove(const TeamCore& core);
+  /// Returns the core of a team; nullptr if this rank has no such team, or not yet. With
   /// kAboutBit: returns the world's, once the rank has the team, or if it has had it.
   [[nodiscard]] TeamCore* find(std::uint64_t team) const;
-  /// Returns the channel of the innermost team around a team that has ended here; nullptr if `team`
+  /// Returns the core of the innermost team around a team that has ended here; nullptr if `team`
   /// has not ended, or before kEndedMax others. Ids of teams are not used again.
   [[nodiscard]] TeamCore* around_ended(std::uint64_t team) const;
   [[nodiscard]] TeamCore& world() const { return *world_; }
@@ -66,7 +66,7 @@ class ChannelTable {
   static constexpr std::size_t kEndedMax = 1U << 10U;
 
   struct Entry {
-    TeamCore* channel = nullptr;  // nullptr: the team has ended
+    TeamCore* core = nullptr;  // nullptr: the team has ended
     std::uint64_t around = 0;     // team around it
   };
 
@@ -122,22 +122,22 @@ class Messenger final {
   // --- teams
 
   /// The world's core; made before the first step.
-  [[nodiscard]] TeamCore& world() const { return channels_.world(); }
-  /// Returns the channel of a team; nullptr if this rank has no such team, or not yet.
-  [[nodiscard]] TeamCore* find_channel(std::uint64_t team) const { return channels_.find(team); }
+  [[nodiscard]] TeamCore& world() const { return cores_.world(); }
+  /// Returns the core of a team; nullptr if this rank has no such team, or not yet.
+  [[nodiscard]] TeamCore* find_core(std::uint64_t team) const { return cores_.find(team); }
   /// Returns the core of the innermost team around one that has ended on this rank; see
-  /// ChannelTable.
+  /// CoreTable.
   [[nodiscard]] TeamCore* around_ended(std::uint64_t team) const {
-    return channels_.around_ended(team);
+    return cores_.around_ended(team);
   }
   /// Returns whether the team has ended on this rank, for the last teams only.
   [[nodiscard]] bool has_ended(std::uint64_t team) const { return around_ended(team) != nullptr; }
-  /// Messages that came for the channel before it was there are handled after this. The first
-  /// channel is the world's, made before the first step. **Errors**: CheckError when the rank has a
+  /// Messages that came for the core before it was there are handled after this. The first
+  /// core is the world's, made before the first step. **Errors**: CheckError when the rank has a
   /// team with this id.
-  void add(TeamCore& channel);
+  void add(TeamCore& core);
   /// The team is complete on this rank.
-  void remove(TeamCore& channel);
+  void remove(TeamCore& core);
   /// The rank has teams: their completion is looked for while their rank is busy with others.
   void set_has_teams(bool has_teams);
   /// Called when handlers were opened, or a team has failed: messages that wait are tried again, or
@@ -194,7 +194,7 @@ class Messenger final {
   const MessengerOptions options_;
   const FatalHandler fatal_;
   const std::unique_ptr<PacketReader> reader_;
-  ChannelTable channels_;
+  CoreTable cores_;
   Services services_;
   PromiseTable promises_;
   const std::unique_ptr<ArrivalCounts> arrivals_;

@@ -23,16 +23,16 @@ struct Content {
 };
 
 // A large message: other processes get its pieces, ranks of this one a reference to them.
-[[gnu::noinline]] void append_pieces_branch(TeamCore& channel, net::Link& link,
+[[gnu::noinline]] void append_pieces_branch(TeamCore& core, net::Link& link,
                                             const Content& content, const Branch& branch) {
   const std::vector<std::byte> head = multicast_part(content.header, branch.rest);
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature, 0,
-                             channel.id()};
-  if (!channel.is_local(link)) return channel.append_pieces(link, message, head, content.pieces);
+                             core.id()};
+  if (!core.is_local(link)) return core.append_pieces(link, message, head, content.pieces);
   auto object = std::make_unique<net::ReceivedMessage>(content.pieces);
   message.handler |= kObjectBit;
   message.size_bytes = head.size() + sizeof(std::uintptr_t);
-  channel.append(link, message, content.pieces->size_bytes, [&](std::span<std::byte> place) {
+  core.append(link, message, content.pieces->size_bytes, [&](std::span<std::byte> place) {
     std::ranges::copy(head, place.begin());
     const auto raw =
         reinterpret_cast<std::uintptr_t>(static_cast<ObjectMessage*>(object.release())) |
@@ -41,10 +41,10 @@ struct Content {
   });
 }
 
-void append_branch(TeamCore& channel, net::Link& link, const Content& content,
+void append_branch(TeamCore& core, net::Link& link, const Content& content,
                    const Branch& branch) {
   if (content.pieces != nullptr) [[unlikely]]
-    return append_pieces_branch(channel, link, content, branch);
+    return append_pieces_branch(core, link, content, branch);
   const std::vector<RankRun> runs = compress(branch.rest);
   const std::size_t run_bytes = net::align_up(runs.size() * sizeof(RankRun));
   MulticastHeader header = content.header;
@@ -53,10 +53,10 @@ void append_branch(TeamCore& channel, net::Link& link, const Content& content,
   if (content.object != nullptr) object = content.object->again();
   const std::size_t argument_bytes = object ? sizeof(std::uintptr_t) : content.bytes.size();
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature,
-                             sizeof header + run_bytes + argument_bytes, channel.id()};
+                             sizeof header + run_bytes + argument_bytes, core.id()};
   if (object) message.handler |= kObjectBit;
   const std::size_t weight = object ? content.object->weight() : 0;
-  channel.append(link, message, weight, [&](std::span<std::byte> place) {
+  core.append(link, message, weight, [&](std::span<std::byte> place) {
     std::memcpy(place.data(), &header, sizeof header);
     std::byte* at = place.data() + sizeof header;
     if (!runs.empty()) std::memcpy(at, runs.data(), runs.size() * sizeof(RankRun));
@@ -71,32 +71,32 @@ void append_branch(TeamCore& channel, net::Link& link, const Content& content,
 }
 
 // Ranks of the world, in the order in which they are served.
-std::vector<Rank> check_recipients(const TeamCore& channel, const MulticastRoute& route,
+std::vector<Rank> check_recipients(const TeamCore& core, const MulticastRoute& route,
                                    const Recipients& recipients) {
   std::vector<Rank> ranks = recipients.in_order();
   for (Rank& rank : ranks) {
-    if (!channel.has(rank)) channel.refuse_target("multicast", route.handler, rank);
-    rank = channel.to_world(rank);
+    if (!core.has(rank)) core.refuse_target("multicast", route.handler, rank);
+    rank = core.to_world(rank);
   }
-  std::vector<bool> seen(static_cast<std::size_t>(channel.messenger().size()));
+  std::vector<bool> seen(static_cast<std::size_t>(core.messenger().size()));
   for (const Rank rank : ranks) {
     std::vector<bool>::reference listed = seen[static_cast<std::size_t>(rank.value())];
     SHOAL_CHECK(!listed, "multicast for '{}', on rank {}, lists rank {} twice: each recipient once",
-                channel.name_of(route.handler), channel.messenger().rank().value(),
-                channel.from_world(rank).value());
+                core.name_of(route.handler), core.messenger().rank().value(),
+                core.from_world(rank).value());
     listed = true;
   }
   return ranks;
 }
 
 // Returns the measured costs of this machine; nullptr if there are none.
-const TreeCosts* tree_costs(const TeamCore& channel) {
-  const auto* const costs = channel.messenger().services().find<TreeCosts>();
+const TreeCosts* tree_costs(const TeamCore& core) {
+  const auto* const costs = core.messenger().services().find<TreeCosts>();
   return costs != nullptr && (costs->are_known() || costs->all_share_cores) ? costs : nullptr;
 }
 
-MulticastTree resolve_short(const TeamCore& channel, const MulticastTree& tree, std::size_t count) {
-  const TreeCosts* const costs = tree_costs(channel);
+MulticastTree resolve_short(const TeamCore& core, const MulticastTree& tree, std::size_t count) {
+  const TreeCosts* const costs = tree_costs(core);
   if (tree.shape != TreeShape::automatic || costs == nullptr || !costs->are_known()) {
     return resolve(tree, count);
   }
@@ -104,11 +104,11 @@ MulticastTree resolve_short(const TeamCore& channel, const MulticastTree& tree, 
 }
 
 // Makes the header of the sender's messages.
-MulticastHeader first_header(const TeamCore& channel, const MulticastTree& tree,
+MulticastHeader first_header(const TeamCore& core, const MulticastTree& tree,
                              std::span<const Rank> ranks) {
   const MulticastTree lower = below(tree);
   MulticastHeader header;
-  header.origin = channel.messenger().rank().value();
+  header.origin = core.messenger().rank().value();
   header.path = static_cast<std::uint32_t>(net::checksum_of(std::as_bytes(ranks))) ^
                 (static_cast<std::uint32_t>(tree.shape) << 24U) ^
                 static_cast<std::uint32_t>(tree.arity);
@@ -118,23 +118,23 @@ MulticastHeader first_header(const TeamCore& channel, const MulticastTree& tree,
   return header;
 }
 
-void send_to(TeamCore& channel, net::Lane lane, const Content& content, const MulticastTree& tree,
+void send_to(TeamCore& core, net::Lane lane, const Content& content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
-    append_branch(channel,
-                  channel.admit_to(channel.from_world(branch.child), lane, content.route.handler),
+    append_branch(core,
+                  core.admit_to(core.from_world(branch.child), lane, content.route.handler),
                   content, branch);
   }
 }
 
 }  // namespace
 
-void send_multicast(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+void send_multicast(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments) {
-  std::vector<Rank> ranks = check_recipients(channel, route, recipients);
+  std::vector<Rank> ranks = check_recipients(core, route, recipients);
   if (ranks.empty()) return;
-  const Messenger& messenger = channel.messenger();
-  const MulticastTree tree = resolve_short(channel, recipients.tree(), ranks.size());
+  const Messenger& messenger = core.messenger();
+  const MulticastTree tree = resolve_short(core, recipients.tree(), ranks.size());
   const net::Lane lane = recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal;
   Content content;
   content.route = route;
@@ -157,15 +157,15 @@ void send_multicast(TeamCore& channel, const MulticastRoute& route, const Recipi
       arguments.encode(bytes);
       content.bytes = bytes;
     }
-    content.header = first_header(channel, tree, far);
-    send_to(channel, lane, content, tree, far);
+    content.header = first_header(core, tree, far);
+    send_to(core, lane, content, tree, far);
     content.pieces = nullptr;
   }
   if (!near.empty()) {
     const SharedObject object(arguments.share(), copy, size_bytes);
     content.object = &object;
-    content.header = first_header(channel, tree, near);
-    send_to(channel, lane, content, tree, near);
+    content.header = first_header(core, tree, near);
+    send_to(core, lane, content, tree, near);
   }
 }
 
@@ -188,19 +188,19 @@ std::size_t segments_of(std::size_t bytes) {
   return (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
 }
 
-bool are_local(const TeamCore& channel, std::span<const Rank> ranks) {
-  const net::Layout& layout = channel.messenger().fabric().layout();
+bool are_local(const TeamCore& core, std::span<const Rank> ranks) {
+  const net::Layout& layout = core.messenger().fabric().layout();
   return std::ranges::all_of(ranks, [&layout](Rank rank) { return layout.is_local(rank); });
 }
 
 // Returns the tree that was requested, or the fastest one by the measured costs, if these are
 // known. Where all ranks share cores, each step of a tree waits for a turn of the cores, and depth
 // gains nothing: 8 processes on 2 cores took half the time along a flat tree (docs/performance.md).
-MulticastTree asked_large(const TeamCore& channel, const MulticastTree& tree,
+MulticastTree asked_large(const TeamCore& core, const MulticastTree& tree,
                           std::span<const Rank> ranks, std::size_t bytes) {
-  const TreeCosts* const costs = tree_costs(channel);
+  const TreeCosts* const costs = tree_costs(core);
   if (tree.shape != TreeShape::automatic || costs == nullptr) return tree;
-  if (are_local(channel, ranks)) return tree;
+  if (are_local(core, ranks)) return tree;
   if (!costs->are_known()) return {TreeShape::flat};
   return fastest_large_tree(*costs, ranks.size(), segments_of(bytes));
 }
@@ -210,11 +210,11 @@ MulticastTree asked_large(const TeamCore& channel, const MulticastTree& tree,
 // a binary tree takes 2 S and more, but its depth is small. Simulated networks
 // (docs/performance.md) agree on the number of segments from which the chain is faster. Recipients
 // of the sender's process copy the payload themselves, so that there is nothing to distribute.
-MulticastTree resolve_large(const TeamCore& channel, const MulticastTree& tree,
+MulticastTree resolve_large(const TeamCore& core, const MulticastTree& tree,
                             std::span<const Rank> ranks, std::size_t bytes) {
   const std::size_t count = ranks.size();
   if (tree.shape != TreeShape::automatic) return resolve(tree, count);
-  if (are_local(channel, ranks)) return {TreeShape::flat};
+  if (are_local(core, ranks)) return {TreeShape::flat};
   const std::size_t segments = segments_of(bytes);
   if (segments > 1 && count <= 2 * segments) return {TreeShape::chain};
   return {TreeShape::k_ary, 2};
@@ -222,14 +222,14 @@ MulticastTree resolve_large(const TeamCore& channel, const MulticastTree& tree,
 
 }  // namespace
 
-MulticastPlan::MulticastPlan(TeamCore& channel, const MulticastRoute& route,
+MulticastPlan::MulticastPlan(TeamCore& core, const MulticastRoute& route,
                              const Recipients& recipients, std::size_t payload_bytes)
-    : channel_(channel),
+    : core_(core),
       lane_(recipients.is_urgent() ? net::Lane::urgent : net::Lane::normal),
-      ranks_(check_recipients(channel, route, recipients)),
-      asked_(asked_large(channel, recipients.tree(), ranks_, payload_bytes)),
+      ranks_(check_recipients(core, route, recipients)),
+      asked_(asked_large(core, recipients.tree(), ranks_, payload_bytes)),
       carries_(team::carries(recipients.is_urgent(), asked_, payload_bytes)),
-      tree_(resolve_large(channel, asked_, ranks_, payload_bytes)) {}
+      tree_(resolve_large(core, asked_, ranks_, payload_bytes)) {}
 
 std::vector<Rank> MulticastPlan::children() const {
   std::vector<Rank> children;
@@ -237,14 +237,14 @@ std::vector<Rank> MulticastPlan::children() const {
   return children;
 }
 
-MulticastHeader MulticastPlan::header() const { return first_header(channel_, tree_, ranks_); }
+MulticastHeader MulticastPlan::header() const { return first_header(core_, tree_, ranks_); }
 
 void MulticastPlan::send(const MulticastRoute& route, std::span<const std::byte> arguments) const {
   Content content;
   content.route = route;
   content.header = header();
   content.bytes = arguments;
-  send_to(channel_, lane_, content, tree_, ranks_);
+  send_to(core_, lane_, content, tree_, ranks_);
 }
 
 std::vector<std::byte> multicast_part(MulticastHeader header, std::span<const Rank> rest) {
@@ -291,7 +291,7 @@ bool own_copy(const Message& message) {
 
 // The run is marked in the packet, because this is called again for a message that waits for its
 // handler.
-void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, std::byte* first) {
+void forward_multicasts(TeamCore& core, net::Lane lane, const net::Run& run, std::byte* first) {
   for (std::uint64_t i = 0; i < run.count; ++i, first += run.step()) {
     const OpenedMulticast opened = open_multicast({first, run.size_bytes});
     if (opened.header.forwarded != 0 || opened.header.carries != 0) continue;
@@ -302,9 +302,9 @@ void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, 
     MulticastHeader marked = opened.header;
     marked.forwarded = 1;
     std::memcpy(first, &marked, sizeof marked);
-    if (opened.runs.empty() || channel.failed()) continue;
+    if (opened.runs.empty() || core.failed()) continue;
     if ((run.handler & kObjectBit) != 0) {
-      const Message message{&channel, Rank(0), true, false, opened.arguments};
+      const Message message{&core, Rank(0), true, false, opened.arguments};
       if (const auto* const pieces = pieces_of(message)) {
         content.pieces = *pieces;
       } else {
@@ -316,7 +316,7 @@ void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, 
     const std::vector<Rank> ranks = expand(opened.runs);
     const MulticastTree tree{opened.header.shape, opened.header.arity};
     for (const Branch& branch : branches_of(tree, ranks)) {
-      append_branch(channel, channel.messenger().link_to(branch.child, lane), content, branch);
+      append_branch(core, core.messenger().link_to(branch.child, lane), content, branch);
     }
   }
 }

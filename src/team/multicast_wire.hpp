@@ -49,7 +49,7 @@ class MulticastPlan {
  public:
   /// **Errors**: as send_multicast().
   /// For a payload of so many bytes, which travels in segments.
-  MulticastPlan(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+  MulticastPlan(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                 std::size_t payload_bytes);
   /// World ranks that are sent to directly.
   [[nodiscard]] std::vector<Rank> children() const;
@@ -63,7 +63,7 @@ class MulticastPlan {
   [[nodiscard]] MulticastHeader header() const;
 
  private:
-  TeamCore& channel_;
+  TeamCore& core_;
   const net::Lane lane_;
   const std::vector<Rank> ranks_;
   const MulticastTree asked_;  // by the caller or by the measured costs
@@ -89,6 +89,6 @@ struct OpenedMulticast {
 /// and there is none.
 [[nodiscard]] bool own_copy(const Message& message);
 /// Forwards the messages of a run, once.
-void forward_multicasts(TeamCore& channel, net::Lane lane, const net::Run& run, std::byte* first);
+void forward_multicasts(TeamCore& core, net::Lane lane, const net::Run& run, std::byte* first);
 
 }  // namespace shoal::team

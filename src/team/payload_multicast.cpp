@@ -46,7 +46,7 @@ struct PayloadCasts::Handlers {
     PayloadCasts::of(context.core()).on_ready({origin, number, at_root}, context.world_source());
   }
   static void segment(void* /*self*/, const Message& message) {
-    PayloadCasts::of(*message.channel).on_segment(message);
+    PayloadCasts::of(*message.core).on_segment(message);
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler segment_handler{"shoal::multicast_segment",
@@ -56,9 +56,9 @@ struct PayloadCasts::Handlers {
 
 PayloadCasts::~PayloadCasts() = default;
 
-PayloadCasts& PayloadCasts::of(TeamCore& channel) {
-  return channel.services().obtain<PayloadCasts>(
-      [&channel] { return std::make_unique<PayloadCasts>(channel); });
+PayloadCasts& PayloadCasts::of(TeamCore& core) {
+  return core.services().obtain<PayloadCasts>(
+      [&core] { return std::make_unique<PayloadCasts>(core); });
 }
 
 PayloadCasts::SharedCast PayloadCasts::find(const CastKey& key) {
@@ -77,7 +77,7 @@ CastKey PayloadCasts::begin(std::span<const std::byte> bytes, std::vector<Rank> 
   cast->start(bytes, std::move(children), {nullptr, std::move(done)});
   cast->here.flip();
   const sync::Lock lock(mutex_);
-  cast->key = {channel_.messenger().rank().value(), ++numbers_, true};
+  cast->key = {core_.messenger().rank().value(), ++numbers_, true};
   casts_.emplace(cast->key, cast);
   return cast->key;
 }
@@ -89,8 +89,8 @@ void PayloadCasts::join(const CastKey& key, CastPlace place, std::span<std::byte
   cast->place = bytes;
   cast->missing = cast->here.size();
   for (const Rank child : cast->ready) std::erase(cast->children, child);
-  const Rank parent = channel_.from_world(place.parent);
-  send(channel_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
+  const Rank parent = core_.from_world(place.parent);
+  send(core_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
   advance(cast);
 }
 
@@ -116,7 +116,7 @@ void PayloadCasts::on_segment(const Message& message) {
   if (!fits) drop_large(message, header);
   SHOAL_CHECK(fits, "an unexpected segment of a multicast has come");
   auto arrived =
-      make_event(channel_, "a multicast", [this, cast, index] { segment_arrived(cast, index); });
+      make_event(core_, "a multicast", [this, cast, index] { segment_arrived(cast, index); });
   receive_large(message, header, cast->place.subspan(index * kSegmentBytes, header.size_bytes),
                 std::move(arrived));
 }
@@ -135,14 +135,14 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   std::vector<std::byte> arguments =
       encoded<std::int32_t, std::uint64_t, std::uint64_t>(origin, number, position);
   const std::span<const std::byte> bytes = cast->segment(index);
-  auto release = make_event(channel_, "a multicast", [this, cast] {
+  auto release = make_event(core_, "a multicast", [this, cast] {
     --cast->unreleased;
     advance(cast);
   });
   const StaticHandler& handler = Handlers::segment_handler;
-  send_large(channel_,
-             {handler.index() | kLargeBit | kOwnOrderBit | channel_.flag_bits(),
-              handler.signature(), channel_.from_world(child)},
+  send_large(core_,
+             {handler.index() | kLargeBit | kOwnOrderBit | core_.flag_bits(),
+              handler.signature(), core_.from_world(child)},
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 
@@ -166,7 +166,7 @@ namespace {
 /// A payload that travels with its message: each recipient forwards both when the payload is there.
 /// Used by the handlers of a rank, one at a time.
 struct CarriedPayload {
-  TeamCore& channel;
+  TeamCore& core;
   MulticastRoute route;
   MulticastHeader header;
   std::vector<Rank> ranks;  // below this one
@@ -184,14 +184,14 @@ bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree
   const MulticastTree lower = below(tree);
   carried->header.shape = lower.shape;
   carried->header.arity = static_cast<std::uint16_t>(lower.arity);
-  TeamCore& channel = carried->channel;
+  TeamCore& core = carried->core;
   for (const Branch& branch : branches) {
-    auto release = make_event(channel, "a multicast", [carried] {
+    auto release = make_event(core, "a multicast", [carried] {
       if (--carried->unreleased == 0 && carried->done) carried->done();
     });
-    send_large_below(channel,
+    send_large_below(core,
                      {carried->route.handler | kMulticastBit | kLargeBit, carried->route.signature,
-                      channel.from_world(branch.child)},
+                      core.from_world(branch.child)},
                      carried->payload,
                      {multicast_part(carried->header, branch.rest), carried->arguments},
                      std::move(release));
@@ -206,7 +206,7 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
   static_cast<void>(split_large(message, rest));
   MulticastHeader passed = multicast.header;
   passed.from_root = 0;
-  const auto carried = std::make_shared<CarriedPayload>(CarriedPayload{*message.channel,
+  const auto carried = std::make_shared<CarriedPayload>(CarriedPayload{*message.core,
                                                                        multicast.route,
                                                                        passed,
                                                                        expand(multicast.runs),
@@ -217,7 +217,7 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
   Message from_parent = message;
   from_parent.source = multicast.parent;
   receive_large(from_parent, header, place,
-                make_event(*message.channel, "a multicast",
+                make_event(*message.core, "a multicast",
                            [carried, tree, arrived = std::move(steps.arrived)] {
                              const bool is_last = !pass_on(carried, tree);
                              if (arrived) arrived();
@@ -229,17 +229,17 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
 
 // The message that announces the payload names it by its number, in `checksum`.
 // NOLINTNEXTLINE(readability-function-size): the parts of a message
-void multicast_large(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release) {
-  const MulticastPlan plan(channel, route, recipients, payload.bytes.size());
-  PayloadCasts& casts = PayloadCasts::of(channel);
+  const MulticastPlan plan(core, route, recipients, payload.bytes.size());
+  PayloadCasts& casts = PayloadCasts::of(core);
   LargeHeader header;
   header.size_bytes = payload.bytes.size();
   header.count = payload.count;
   if (plan.children().empty()) {
-    auto released = make_event(channel, "a multicast", std::move(release));
-    channel.messenger().fabric().port(channel.messenger().rank()).post(released.release());
+    auto released = make_event(core, "a multicast", std::move(release));
+    core.messenger().fabric().port(core.messenger().rank()).post(released.release());
     return;
   }
   if (plan.carries()) {
@@ -247,7 +247,7 @@ void multicast_large(TeamCore& channel, const MulticastRoute& route, const Recip
     first.carries = 1;
     first.path = ~first.path;  // comes later than others along this tree
     const auto carried =
-        std::make_shared<CarriedPayload>(CarriedPayload{channel,
+        std::make_shared<CarriedPayload>(CarriedPayload{core,
                                                         route,
                                                         first,
                                                         plan.ranks(),
@@ -275,7 +275,7 @@ void join_multicast(const Message& message, const LargeHeader& header, std::span
   CastPlace where{multicast.parent, multicast.header.from_root != 0, {}};
   const MulticastTree tree{multicast.header.shape, multicast.header.arity};
   for (const Branch& branch : branches_of(tree, ranks)) where.children.push_back(branch.child);
-  PayloadCasts::of(*message.channel)
+  PayloadCasts::of(*message.core)
       .join({multicast.header.origin, header.checksum}, std::move(where), place, std::move(steps));
 }
 

@@ -33,7 +33,7 @@ struct CastPlace {
   std::vector<Rank> children;
 };
 
-/// Payloads of one team that this rank sends, receives or passes on; a service of its channel.
+/// Payloads of one team that this rank sends, receives or passes on; a service of its core.
 ///
 /// A recipient that has memory for the payload says so to its parent, which sends the segments that
 /// it has, and each further one as it comes. So a payload takes no memory but that of its
@@ -43,13 +43,13 @@ class PayloadCasts {
  public:
   static constexpr std::size_t kSegmentBytes = 256UL << 10U;
 
-  explicit PayloadCasts(TeamCore& channel) : channel_(channel) {}
+  explicit PayloadCasts(TeamCore& core) : core_(core) {}
   ~PayloadCasts();
   PayloadCasts(const PayloadCasts&) = delete;
   PayloadCasts& operator=(const PayloadCasts&) = delete;
 
-  /// The multicasts of the channel's team on this rank.
-  [[nodiscard]] static PayloadCasts& of(TeamCore& channel);
+  /// The multicasts of the core's team on this rank.
+  [[nodiscard]] static PayloadCasts& of(TeamCore& core);
 
   /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
   /// handler when the bytes may be reused; it does not run if the scope fails. **Caller**: any
@@ -74,7 +74,7 @@ class PayloadCasts {
   /// Runs the steps that are due.
   void advance(const SharedCast& cast);
 
-  TeamCore& channel_;
+  TeamCore& core_;
   sync::Mutex mutex_;
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::map<CastKey, SharedCast> casts_ SHOAL_GUARDED_BY(mutex_);

@@ -30,36 +30,36 @@ namespace {
 }
 
 [[gnu::noinline]] void fail(const Reception& reception) {
-  reception.channel->fail(reception.handler->name, sched::caught_exception());
+  reception.core->fail(reception.handler->name, sched::caught_exception());
 }
 
 // --- messages that meet another handler than the one that their sender made
 
 /// On the rank that has sent the message. `there`: the handler that it met.
 void name_both(const MessageContext& context, std::uint32_t index, const std::string& there) {
-  TeamCore& channel = context.core();
+  TeamCore& core = context.core();
   const std::string text = fmt::format(
       "a message of rank {} met another handler on rank {}: number {} of the team is {} on rank "
       "{}, and {} on rank {}; all ranks of a team make their active messages, task graphs, flows, "
       "events and memories in the same order, at the same places in the source and with the same "
       "names",
-      channel.messenger().rank().value(), context.world_source().value(), index,
-      channel.handlers().describe(index), channel.messenger().rank().value(), there,
+      core.messenger().rank().value(), context.world_source().value(), index,
+      core.handlers().describe(index), core.messenger().rank().value(), there,
       context.world_source().value());
-  channel.fail("a message", std::make_exception_ptr(CheckError(text)));
+  core.fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 /// Fails the team because a message from a member was sent for its handler `index`, and that of
 /// this rank has another signature. The text names both handlers: the sender knows its own, and a
 /// message asks it. **Caller**: the progress context.
-void report_mismatch(TeamCore& channel, Rank sender, std::uint32_t index) {
+void report_mismatch(TeamCore& core, Rank sender, std::uint32_t index) {
   using Question = StaticFunction<&name_both, Delivery::inlined>;
-  const std::string here = channel.handlers().describe(index);
+  const std::string here = core.handlers().describe(index);
   const std::vector<std::byte> bytes = encoded(index, here);
-  const Route route{Question::handler.index() | channel.flag_bits() | kOwnOrderBit,
+  const Route route{Question::handler.index() | core.flag_bits() | kOwnOrderBit,
                     Question::handler.signature(), sender};
-  net::Link& link = channel.messenger().link_to(channel.to_world(sender), net::Lane::normal);
-  channel.append_bytes(link, channel.header_of(route, bytes.size()), bytes);
+  net::Link& link = core.messenger().link_to(core.to_world(sender), net::Lane::normal);
+  core.append_bytes(link, core.header_of(route, bytes.size()), bytes);
 }
 
 // The handler does not exist, or is another one than the sender's.
@@ -82,24 +82,24 @@ void report_mismatch(TeamCore& channel, Rank sender, std::uint32_t index) {
   }
   if (message.dropped) return;
   if (handler != nullptr) {
-    const Rank sender = message.channel->from_world(message.source);
-    return report_mismatch(*message.channel, sender, header.handler & kIndexMask);
+    const Rank sender = message.core->from_world(message.source);
+    return report_mismatch(*message.core, sender, header.handler & kIndexMask);
   }
   const std::string text = fmt::format(
       "a message from rank {} is for {}: keep it until wait() has returned", message.source.value(),
-      message.channel->handlers().name_of(header.handler & kIndexMask));
-  message.channel->fail("a message", std::make_exception_ptr(CheckError(text)));
+      message.core->handlers().name_of(header.handler & kIndexMask));
+  message.core->fail("a message", std::make_exception_ptr(CheckError(text)));
 }
 
 // Forwards multicasts before their handlers run, or wait until they are open, so that the ranks
 // below do not wait for this one.
-[[gnu::noinline]] void forward(TeamCore& channel, net::Packet& packet, const net::Run& run,
+[[gnu::noinline]] void forward(TeamCore& core, net::Packet& packet, const net::Run& run,
                                std::size_t offset) {
   try {
-    forward_multicasts(channel, static_cast<net::Lane>(packet.header().lane), run,
+    forward_multicasts(core, static_cast<net::Lane>(packet.header().lane), run,
                        packet.body() + offset);
   } catch (...) {
-    channel.fail("a multicast", std::current_exception());
+    core.fail("a multicast", std::current_exception());
   }
 }
 
@@ -107,11 +107,11 @@ void report_mismatch(TeamCore& channel, Rank sender, std::uint32_t index) {
 
 // NOLINTNEXTLINE(readability-function-size): the other parts of the rank
 Receiver::Receiver(Rank rank, const void* token, sched::Scheduler& scheduler,
-                   const ChannelTable& channels, const PacketReader& reader,
+                   const CoreTable& cores, const PacketReader& reader,
                    UnexpectedMessages& unexpected, ArrivalCounts& arrivals)
     : rank_(rank),
       scheduler_(scheduler),
-      channels_(channels),
+      cores_(cores),
       reader_(reader),
       unexpected_(unexpected),
       arrivals_(arrivals),
@@ -181,12 +181,12 @@ void Receiver::take_or_keep_stream(PacketPart part) {
 // Forwards the messages of one stream; returns false if its team does not exist on this rank yet,
 // or they are no multicasts.
 bool Receiver::forward_all(const Stream& stream, const PacketPart& part) const {
-  TeamCore* const channel = stream.is_multicast() ? channels_.find(stream.team) : nullptr;
-  if (channel == nullptr) return false;
+  TeamCore* const core = stream.is_multicast() ? cores_.find(stream.team) : nullptr;
+  if (core == nullptr) return false;
   net::Run run;
   for (std::size_t offset = part.offset; offset < part.packet->messages().size();) {
     reader_.read_run(*part.packet, offset, run);
-    forward(*channel, *part.packet, run, offset);
+    forward(*core, *part.packet, run, offset);
     offset += run.count * run.step();
   }
   return true;
@@ -204,7 +204,7 @@ bool Receiver::process(PacketPart& part, std::size_t end) {
 // processed and the handlers that were kept for them are destroyed, so that the captures of a
 // handler which was removed meanwhile are destroyed before wait() can return.
 bool Receiver::process(net::Packet*& packet, std::size_t& offset, std::size_t end) {
-  Reception reception(channels_.world(), handlers_.removed().count(), packet);
+  Reception reception(cores_.world(), handlers_.removed().count(), packet);
   const int slot = scheduler_.count_slot();
   bool taken = true;
   if (reception.mark.is_watched()) [[unlikely]]
@@ -241,9 +241,9 @@ inline void Receiver::count(const Reception& reception, int slot) {
     acknowledge(reception);
   arrivals_.add(reception.packet->header().source, count);
   for (const Reception::Tally& other : reception.others) {
-    other.channel->counts.messages_processed(slot, other.count);
+    other.core->counts.messages_processed(slot, other.count);
   }
-  reception.channel->counts.messages_processed(slot, reception.count);
+  reception.core->counts.messages_processed(slot, reception.count);
 }
 
 // Acknowledgements are messages of the world. They are counted before the messages that they
@@ -251,7 +251,7 @@ inline void Receiver::count(const Reception& reception, int slot) {
 [[gnu::noinline]] void Receiver::acknowledge(const Reception& reception) {
   const Rank source(reception.packet->header().source);
   for (const auto& [team, count] : reception.outside) {
-    team::acknowledge(channels_.world(), source, team, count);
+    team::acknowledge(cores_.world(), source, team, count);
   }
 }
 
@@ -259,10 +259,10 @@ inline void Receiver::count(const Reception& reception, int slot) {
 // handlers stay open.
 bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   const net::Run& run = reception.run;
-  if (run.team != reception.channel->id() && !change_channel(reception)) [[unlikely]]
+  if (run.team != reception.core->id() && !change_core(reception)) [[unlikely]]
     return take_late(reception, offset);
   if ((run.handler & kMulticastBit) != 0) [[unlikely]]
-    forward(*reception.channel, *reception.packet, run, offset);
+    forward(*reception.core, *reception.packet, run, offset);
   Batch& batch = reception.batch;
   batch.start(run, reception.packet->body() + offset);
   while (batch.left() > 0) {
@@ -275,21 +275,21 @@ bool Receiver::process_run(Reception& reception, std::size_t& offset) {
   return true;
 }
 
-// Changes to the channel of the run; returns false if its team does not exist on this rank yet.
-[[gnu::noinline]] bool Receiver::change_channel(Reception& reception) {
-  TeamCore* const channel = channels_.find(reception.run.team);
-  if (channel == nullptr) return false;
-  if (channel != reception.channel) set_channel(reception, *channel);
+// Changes to the core of the run; returns false if its team does not exist on this rank yet.
+[[gnu::noinline]] bool Receiver::change_core(Reception& reception) {
+  TeamCore* const core = cores_.find(reception.run.team);
+  if (core == nullptr) return false;
+  if (core != reception.core) set_core(reception, *core);
   return true;
 }
 
-void Receiver::set_channel(Reception& reception, TeamCore& channel) {
-  if (reception.count > 0) reception.others.push_back({reception.channel, reception.count});
+void Receiver::set_core(Reception& reception, TeamCore& core) {
+  if (reception.count > 0) reception.others.push_back({reception.core, reception.count});
   reception.count = 0;
-  reception.channel = &channel;
-  reception.batch.message().channel = &channel;
-  reception.watch.scope = &channel;
-  reception.mark.set_scope(channel);
+  reception.core = &core;
+  reception.batch.message().core = &core;
+  reception.watch.scope = &core;
+  reception.mark.set_scope(core);
   reception.handler = nullptr;
 }
 
@@ -303,9 +303,9 @@ void Receiver::set_channel(Reception& reception, TeamCore& channel) {
   if ((run.handler & kOther) != 0 || index >= statics_.size()) return false;
   const Handler& handler = statics_[index];
   if (handler.late == nullptr || handler.signature != run.signature) return false;
-  TeamCore* const around = channels_.around_ended(run.team);
+  TeamCore* const around = cores_.around_ended(run.team);
   if (around == nullptr) return false;
-  set_channel(reception, *around);
+  set_core(reception, *around);
   Message message{
       around, Rank(reception.packet->header().source), (run.handler & kObjectBit) != 0, false, {}};
   message.prefix = &run.prefix;
@@ -393,7 +393,7 @@ void Receiver::set_channel(Reception& reception, TeamCore& channel) {
   try {
     message.multicast = &opened;
     Batch one(message);
-    strand_.run(reception.packet, *reception.channel,
+    strand_.run(reception.packet, *reception.core,
                 [found = &handler, batch = &one] { found->invoke(found->self, *batch); });
   } catch (...) {
     fail(reception);
@@ -426,7 +426,7 @@ void Receiver::run_inline(Reception& reception) {
   const Handler& handler = *reception.handler;
   reception.begin_handlers();
   try {
-    strand_.run(reception.packet, *reception.channel, [found = &handler, batch = &reception.batch] {
+    strand_.run(reception.packet, *reception.core, [found = &handler, batch = &reception.batch] {
       found->invoke(found->self, *batch);
     });
   } catch (...) {
@@ -438,10 +438,10 @@ void Receiver::run_inline(Reception& reception) {
 bool HandlerCache::find(Reception& reception) {
   const std::uint32_t index = reception.handler_id & kIndexMask;
   CachedHandler& one = cached_[index % cached_.size()];
-  if (one.handler == nullptr || one.index != index || one.channel != reception.channel) {
+  if (one.handler == nullptr || one.index != index || one.core != reception.core) {
     const Handler* handler = nullptr;
-    if (!reception.channel->handlers().find(index, handler)) return false;
-    one = {reception.channel, index, handler};
+    if (!reception.core->handlers().find(index, handler)) return false;
+    one = {reception.core, index, handler};
   }
   reception.handler = one.handler;
   return true;

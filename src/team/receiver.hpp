@@ -99,7 +99,7 @@ class DeferredReclaim {
     if (!handling_.load(std::memory_order_acquire)) return false;
     return static_cast<std::int32_t>(seen_.load(std::memory_order_acquire) - removals) < 0;
   }
-  /// Makes has_news() true, for a channel that has ended: what was found by its address is found
+  /// Makes has_news() true, for a core that has ended: what was found by its address is found
   /// anew. One that is made at that address later enters its table after this, where messages find
   /// it.
   void note_removal() { count_.fetch_add(1, std::memory_order_seq_cst); }
@@ -143,7 +143,7 @@ class HandlerCache {
 
  private:
   struct CachedHandler {
-    const TeamCore* channel = nullptr;
+    const TeamCore* core = nullptr;
     std::uint32_t index = 0;
     const Handler* handler = nullptr;
   };
@@ -158,12 +158,12 @@ class HandlerStrand {
   /// `opened`: token that is published when handlers are opened.
   HandlerStrand(Rank rank, const void* opened) : rank_(rank), opened_(opened) {}
 
-  /// Runs f() as a handler of this rank, of a message of `channel`. It is ordered after the
+  /// Runs f() as a handler of this rank, of a message of `core`. It is ordered after the
   /// publication of `token`, and after everything before the opening of the handlers.
   template <class F>
-  [[gnu::always_inline]] void run(const void* token, const TeamCore& channel, F f) {
+  [[gnu::always_inline]] void run(const void* token, const TeamCore& core, F f) {
     if (sync::watches_strands() && !strand_.is_made()) set_name();
-    strand_.run([opened = opened_, token, ends = &channel, f] {
+    strand_.run([opened = opened_, token, ends = &core, f] {
       sync::observe(opened);
       sync::observe(token);
       f();
@@ -186,7 +186,7 @@ class MessageTask final : public sched::Task {
   MessageTask(std::shared_ptr<const Handler> instance, const Handler& handler, net::Packet* packet,
               const Message& message)
       : instance_(std::move(instance)), handler_(handler), packet_(packet), message_(message) {
-    scope = message.channel;
+    scope = message.core;
     priority = handler.priority;
     kind = sched::TaskKind::delivered;
     packet_->add_reference();
@@ -210,7 +210,7 @@ class MessageTask final : public sched::Task {
 
  private:
   void invoke() {
-    sync::observe(&message_.channel->messenger());
+    sync::observe(&message_.core->messenger());
     sync::observe(packet_);
     Batch batch(message_);
     handler_.invoke(handler_.self, batch);
@@ -229,31 +229,31 @@ struct Reception {
   Reception(TeamCore& world, const std::atomic<std::uint32_t>& removals, net::Packet*& taken)
       : packet(taken),
         control(taken->header().lane == static_cast<std::uint32_t>(net::Lane::control)),
-        channel(&world),
-        batch(*channel, Rank(taken->header().source), watch, packet),
+        core(&world),
+        batch(*core, Rank(taken->header().source), watch, packet),
         mark(!control),
-        watch{channel, removals, mark} {
+        watch{core, removals, mark} {
     batch.message().prefix = &run.prefix;
   }
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
 
-  /// Messages of other channels than the last one that were processed.
+  /// Messages of other cores than the last one that were processed.
   struct Tally {
-    TeamCore* channel;
+    TeamCore* core;
     std::uint64_t count;
   };
 
   net::Packet*& packet;
   const bool control;
   net::Run run;
-  TeamCore* channel;  // of the last run
+  TeamCore* core;  // of the last run
   Batch batch;        // of the run
   sched::HandlerMark mark;
   Batch::Watch watch;
   const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr
   std::uint32_t handler_id = 0;
-  std::uint64_t count = 0;  // of messages of `channel` that were processed
+  std::uint64_t count = 0;  // of messages of `core` that were processed
   std::vector<Tally> others;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> outside;  // senders' teams, and messages
   std::uint64_t first_id = 0;  // of the packet's first message, in traces; 0: not known
@@ -278,7 +278,7 @@ struct Reception {
 class Receiver final {
  public:
   /// `token`: published by the code that opens handlers.
-  Receiver(Rank rank, const void* token, sched::Scheduler& scheduler, const ChannelTable& channels,
+  Receiver(Rank rank, const void* token, sched::Scheduler& scheduler, const CoreTable& cores,
            const PacketReader& reader, UnexpectedMessages& unexpected, ArrivalCounts& arrivals);
 
   /// Handles the messages of `packet`, and takes over the reference to it. Packets of one lane from
@@ -304,8 +304,8 @@ class Receiver final {
   void count(const Reception& reception, int slot);
   void acknowledge(const Reception& reception);
   bool process_run(Reception& reception, std::size_t& offset);
-  bool change_channel(Reception& reception);
-  void set_channel(Reception& reception, TeamCore& channel);
+  bool change_core(Reception& reception);
+  void set_core(Reception& reception, TeamCore& core);
   bool take_late(Reception& reception, std::size_t& offset);
   bool dispatch(Reception& reception);
   void deliver_multicast(Reception& reception);
@@ -316,7 +316,7 @@ class Receiver final {
 
   const Rank rank_;
   sched::Scheduler& scheduler_;
-  const ChannelTable& channels_;
+  const CoreTable& cores_;
   const PacketReader& reader_;
   UnexpectedMessages& unexpected_;
   ArrivalCounts& arrivals_;

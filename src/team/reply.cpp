@@ -21,16 +21,16 @@ RemoteError::RemoteError(Rank rank, Rank caller, std::string function, std::stri
       function_(std::move(function)),
       text_(std::move(text)) {}
 
-Rank MessageContext::source() const { return channel_->from_world(world_source_); }
+Rank MessageContext::source() const { return core_->from_world(world_source_); }
 
 namespace team {
 
 std::uint64_t PromiseTable::add_entry(sched::AnyPromise&& promise, std::uint32_t signature,
-                                      TeamCore& channel) {
+                                      TeamCore& core) {
   sched::refuse_in_attempt("call() or publish()");
-  const std::uint64_t number = entries_.add({std::move(promise), channel.id(), signature});
+  const std::uint64_t number = entries_.add({std::move(promise), core.id(), signature});
   // Either this sees the failure, or give_up() after it sees the promise.
-  if (channel.failed()) channel.give_up_promises();
+  if (core.failed()) core.give_up_promises();
   return number;
 }
 
@@ -61,11 +61,11 @@ void PromiseTable::fail(std::uint64_t number, std::exception_ptr error) {
   if (promise) promise.fail(std::move(error));
 }
 
-PromiseTable& promises_of(const TeamCore& channel) { return channel.messenger().promises(); }
+PromiseTable& promises_of(const TeamCore& core) { return core.messenger().promises(); }
 
-Services& services_of(const TeamCore& channel) { return channel.messenger().services(); }
+Services& services_of(const TeamCore& core) { return core.messenger().services(); }
 
-int world_rank_of(const TeamCore& channel) { return channel.messenger().rank().value(); }
+int world_rank_of(const TeamCore& core) { return core.messenger().rank().value(); }
 
 void Replies::accept_void(const MessageContext& context, std::uint64_t number) {
   promises_of(context.core()).fulfill<void>(number);
@@ -81,22 +81,22 @@ void Replies::accept_error(const MessageContext& context, std::uint64_t number, 
 // A team that has failed drops its messages, and a rank that has not made it keeps them waiting. A
 // promise that was published in another team must get its answer nevertheless; the others have the
 // failure already, or get it.
-Address address_of(TeamCore& channel, int world_rank, bool in_world) {
-  const bool is_other = in_world && channel.id() != 0;
-  const Rank member = channel.from_world(Rank(world_rank));
-  if (!is_other && member >= 0 && !channel.failed()) return {channel, member};
-  return {channel.messenger().world(), Rank(world_rank)};
+Address address_of(TeamCore& core, int world_rank, bool in_world) {
+  const bool is_other = in_world && core.id() != 0;
+  const Rank member = core.from_world(Rank(world_rank));
+  if (!is_other && member >= 0 && !core.failed()) return {core, member};
+  return {core.messenger().world(), Rank(world_rank)};
 }
 
-void fulfill(TeamCore& channel, const RemotePromise<void>& promise) {
-  const Address to = address_of(channel, promise.rank, promise.in_world != 0);
-  send(to.channel, to.member, am<&Replies::accept_void>, promise.number);
+void fulfill(TeamCore& core, const RemotePromise<void>& promise) {
+  const Address to = address_of(core, promise.rank, promise.in_world != 0);
+  send(to.core, to.member, am<&Replies::accept_void>, promise.number);
 }
 
-void fail_promise(TeamCore& channel, int rank, bool in_world, std::uint64_t number,
+void fail_promise(TeamCore& core, int rank, bool in_world, std::uint64_t number,
                   const std::string& function, const std::string& text) {
-  const Address to = address_of(channel, rank, in_world);
-  send(to.channel, to.member, am<&Replies::accept_error>, number, world_rank_of(channel), function,
+  const Address to = address_of(core, rank, in_world);
+  send(to.core, to.member, am<&Replies::accept_error>, number, world_rank_of(core), function,
        text);
 }
 

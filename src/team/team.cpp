@@ -93,8 +93,8 @@ Team& team::ContextOf<Team>::get(const MessageContext& context) {
   return context.core().services().get<Team>();
 }
 
-Team::Team(const Parts& parts) : parts_(parts), size_(parts.scope->size()) {
-  set_collectives(parts.collectives);
+Team::Team(TeamCore& core, team::Collectives& collectives) : core_(&core), size_(core.size()) {
+  set_collectives(&collectives);
 }
 
 Team::Team(Team& parent, const std::vector<Rank>& ranks, const std::string& name)
@@ -139,7 +139,7 @@ void Team::enter(Team& parent, std::uint64_t id, std::uint64_t number,
                  team::FailureTo failure) {
   TeamCore& core = parent.core().nest({id, members, name, number}, failure);
   core.services().provide(*this);
-  parts_ = {&core, nullptr};
+  core_ = &core;
   own_collectives_ = std::make_unique<team::Collectives>(core);
   set_collectives(own_collectives_.get());
   core.open();
@@ -153,7 +153,7 @@ Team::~Team() {
 
 void Team::end_run() {
   run_has_ended_ = true;
-  parts_ = {};
+  core_ = nullptr;
   set_collectives(nullptr);
 }
 
@@ -206,7 +206,7 @@ std::shared_ptr<Team> Team::make_launched(Team& parent, const Invitation& invita
 }
 
 std::string Team::describe_not_ended() const {
-  const std::string team = parts_.scope->describe();  // it is in the list of a core
+  const std::string team = core_->describe();  // it is in the list of a core
   const std::string& object = launched_->invitation.object;
   if (object.empty()) {
     const sync::Lock lock(launched_->mutex);
@@ -320,8 +320,8 @@ RankSet Team::first_ranks(MachineLevel level) const {
 Team& Team::outermost() const { return world_of(*this); }
 
 Team* Team::find_member(const TeamHandle& team) const {
-  TeamCore* const channel = messenger().find_channel(team.id);
-  return channel == nullptr ? nullptr : channel->services().find<Team>();
+  TeamCore* const core = messenger().find_core(team.id);
+  return core == nullptr ? nullptr : core->services().find<Team>();
 }
 
 Team::Relay Team::relay_to(const TeamHandle& team, Rank member, Rank origin) {

@@ -219,13 +219,13 @@ void UnexpectedMessages::keep(const Stream& stream, PacketPart part, bool passed
     if (is_first) {
       entry.handler = first.handler & kIndexMask;
       entry.passed_on = passed_on;
-      const bool has_team = channels_.find(stream.team) != nullptr;
+      const bool has_team = cores_.find(stream.team) != nullptr;
       const bool may_leave = stream.is_multicast() && !passed_on && has_team;
       if (may_leave || can_handle(first)) request_retry();
       asks = !has_team && !stream.is_about_team();
     }
   }
-  if (asks) ask_about(channels_.world(), stream.team, Rank(stream.source));
+  if (asks) ask_about(cores_.world(), stream.team, Rank(stream.source));
 }
 
 void UnexpectedMessages::leave(Entry& entry) {
@@ -272,7 +272,7 @@ std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
   std::vector<Entry> dropped;
   {
     const sync::Lock lock(mutex_);
-    if (channels_.find(team) != nullptr) return 0;
+    if (cores_.find(team) != nullptr) return 0;
     lanes_ = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
       const auto here = it++;
@@ -301,7 +301,7 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
     net::Run run;
     reader_.read_run(packet, offset, run);
     for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
-      Message message{&channels_.world(), source, false, true,
+      Message message{&cores_.world(), source, false, true,
                       packet.messages().subspan(offset, run.size_bytes)};
       if ((run.handler & kMulticastBit) != 0) {
         message.arguments = open_multicast(message.arguments).arguments;
@@ -312,17 +312,17 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
       }
     }
     count += run.count;
-    if (run.sender != 0) acknowledge(channels_.world(), source, run.sender, run.count);
+    if (run.sender != 0) acknowledge(cores_.world(), source, run.sender, run.count);
   }
   return count;
 }
 
 // Returns whether the run can be handled, or dropped.
 bool UnexpectedMessages::can_handle(const net::Run& run) const {
-  const TeamCore* const channel = channels_.find(run.team);
-  if (channel == nullptr) return false;
-  if ((run.handler & kInstanceBit) == 0 || channel->failed()) return true;
-  return channel->handlers().is_open(run.handler & kIndexMask);
+  const TeamCore* const core = cores_.find(run.team);
+  if (core == nullptr) return false;
+  if ((run.handler & kInstanceBit) == 0 || core->failed()) return true;
+  return core->handlers().is_open(run.handler & kIndexMask);
 }
 
 bool UnexpectedMessages::rests() {
@@ -348,9 +348,9 @@ void on_name(const MessageContext& context, std::uint64_t team, std::uint32_t in
 void on_question(const MessageContext& context, std::uint64_t team, std::uint32_t index) {
   using Answer = StaticFunction<&on_name, Delivery::inlined>;
   Messenger& messenger = context.core().messenger();
-  const TeamCore* const channel = messenger.find_channel(team);
+  const TeamCore* const core = messenger.find_core(team);
   const std::string name =
-      channel != nullptr ? channel->handlers().name_of(index) : "an active message";
+      core != nullptr ? core->handlers().name_of(index) : "an active message";
   messenger.send_control(Answer::handler, context.world_source(), encoded(team, index, name));
 }
 
@@ -365,7 +365,7 @@ void ask_name(Messenger& messenger, Rank sender, std::uint64_t team, std::uint32
 
 std::optional<UnexpectedMessages::Absent> UnexpectedMessages::absent_handler(
     const Stream& stream, const Entry& entry) const {
-  if (stream.is_about_team() || channels_.find(stream.team) == nullptr) return std::nullopt;
+  if (stream.is_about_team() || cores_.find(stream.team) == nullptr) return std::nullopt;
   return Absent{stream.team, stream.sender(), entry.handler};
 }
 
@@ -388,7 +388,7 @@ bool UnexpectedMessages::ask_names() {
     names_.swap(names);
   }
   for (const Absent& one : unknown) {
-    ask_name(channels_.world().messenger(), one.sender, one.team, one.index);
+    ask_name(cores_.world().messenger(), one.sender, one.team, one.index);
   }
   return is_complete;
 }

@@ -108,8 +108,8 @@ class PacketReader {
 /// may depend on their senders.
 class UnexpectedMessages {
  public:
-  UnexpectedMessages(const ChannelTable& channels, const PacketReader& reader)
-      : channels_(channels), reader_(reader) {}
+  UnexpectedMessages(const CoreTable& cores, const PacketReader& reader)
+      : cores_(cores), reader_(reader) {}
   /// Destroys the messages; their senders may not exist any more.
   ~UnexpectedMessages();
   UnexpectedMessages(const UnexpectedMessages&) = delete;
@@ -193,7 +193,7 @@ class UnexpectedMessages {
   std::uint64_t drop(const PacketPart& part) const;
   void leave(Entry& entry) SHOAL_REQUIRES(mutex_);
 
-  const ChannelTable& channels_;
+  const CoreTable& cores_;
   const PacketReader& reader_;
   mutable sync::Mutex mutex_;
   std::map<Stream, Entry> entries_ SHOAL_GUARDED_BY(mutex_);

@@ -1,10 +1,10 @@
 // Memory for stacks: what lies below each faults, and the system allows so many and no more. And
 // large tables of which little is used.
 
-#include <shoal/detail/env/sparse_array.hpp>
 #include <shoal/error.hpp>
 #include <shoal/shoal.hpp>
 
+#include "env/sparse_array.hpp"
 #include "env/stack_memory.hpp"
 #include "support/run_world.hpp"
 

@@ -260,7 +260,7 @@ struct Exchange::Announcements {
     // The team has failed, and the exchange may be gone.
     if (message.dropped) return drop_large(message, large);
     const auto [header] = decode<PieceHeader>(rest);
-    message.channel->services().get<Exchange>().on_announcement(message, large, header);
+    message.core->services().get<Exchange>().on_announcement(message, large, header);
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler handler{"shoal::collective_payload", type_signature<PieceHeader>(),

@@ -30,8 +30,8 @@ CastPlace cast_place(const TeamCore& team, Rank root) {
 }
 
 template <auto Function, class... Args>
-void multicast_piece(TeamCore& channel, const Recipients& to, const Args&... args) {
-  multicast_static<StaticFunction<Function, Delivery::inlined>, kOwnOrderBit>(channel, to, args...);
+void multicast_piece(TeamCore& core, const Recipients& to, const Args&... args) {
+  multicast_static<StaticFunction<Function, Delivery::inlined>, kOwnOrderBit>(core, to, args...);
 }
 
 }  // namespace
@@ -116,25 +116,25 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 
 std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  TeamCore& channel = in_.core();
-  std::vector<Rank> children = cast_place(channel, rank_).children;
-  return PayloadCasts::of(channel).begin(bytes, std::move(children), then).number;
+  TeamCore& core = in_.core();
+  std::vector<Rank> children = cast_place(core, rank_).children;
+  return PayloadCasts::of(core).begin(bytes, std::move(children), then).number;
 }
 
 void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
                           std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
-  TeamCore& channel = in_.core();
-  PayloadCasts::of(channel).join({channel.to_world(source).value(), cast, false},
-                                 cast_place(channel, source), place, {.done = then});
+  TeamCore& core = in_.core();
+  PayloadCasts::of(core).join({core.to_world(source).value(), cast, false},
+                                 cast_place(core, source), place, {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }
 
 void Operation::InHandler::await_suspend(std::coroutine_handle<> handle) {
-  TeamCore& channel = operation_.in_.core();
-  Messenger& messenger = channel.messenger();
-  auto event = make_event(channel, "a collective operation",
+  TeamCore& core = operation_.in_.core();
+  Messenger& messenger = core.messenger();
+  auto event = make_event(core, "a collective operation",
                           [kept = operation_.shared_from_this(), handle] { handle.resume(); });
   sync::publish(event.get());
   messenger.fabric().port(messenger.rank()).post(event.release());

@@ -136,11 +136,11 @@ inline constexpr bool is_number_v =
 template <class K, class V>
 struct Slot {
   template <class PutOne, class PutSeveral>
-  Slot(TeamCore& channel, const std::string& name, const std::source_location& place,
+  Slot(TeamCore& core, const std::string& name, const std::source_location& place,
        PutOne put_one, PutSeveral put_several)
       : put(put_one),
-        one(channel, put_one, team::model_options(name), place),
-        several(channel, put_several, team::model_options(name), place) {}
+        one(core, put_one, team::model_options(name), place),
+        several(core, put_several, team::model_options(name), place) {}
 
   void add_handlers(std::vector<std::uint32_t>& numbers) const {
     numbers.push_back(one.number());

@@ -236,7 +236,7 @@ using Block = FunctionRef<void(std::int64_t begin, std::int64_t end)>;
 /// **Errors**: see Loop.
 void run_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                bool single = false);
-/// The same within a call that does more than that: it has a sched::LongCall of its own.
+/// Calls `block` as run_range() does, within a call that does more and has its own sched::LongCall.
 void share_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                  bool single = false);
 /// Refuses a range that ends before it begins, or has too many iterations. **Errors**: CheckError.

@@ -35,7 +35,7 @@ struct Owned {
 };
 
 /// Table of the representatives of one team on one rank, and the receiving end of their
-/// invocations. A service of the team's channel.
+/// invocations. A service of the team's core.
 class Objects : public std::enable_shared_from_this<Objects> {
  public:
   /// `forwarded`: invocations that this rank has sent through rank 0 of the team before.
@@ -46,7 +46,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
 
   /// Returns the table of a team on this rank, which the first call makes.
   [[nodiscard]] static Objects& of(Team& team);
-  [[nodiscard]] static Objects& of(TeamCore& channel);
+  [[nodiscard]] static Objects& of(TeamCore& core);
   /// Returns the table of a team on the calling rank; nullptr when this rank is no member, or has
   /// not made the team yet. **Errors**: CheckError, naming `what`, on a thread outside the workers.
   [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);

@@ -188,8 +188,8 @@ class PackedInvocations final : public Invocation {
 /// CheckError that names the method of `handler`.
 [[noreturn]] void refuse_number(const team::StaticHandler& handler, detail::TextValue number,
                                 std::string_view type);
-/// The same if `to` is one. For messages that were refused, by a channel that does not know of
-/// objects.
+/// Refuses a target that is none of the object's, for messages that a core has refused, which does
+/// not know of objects.
 void check_target(const Objects& objects, std::uint32_t number, const team::StaticHandler& handler,
                   Rank to);
 
@@ -197,11 +197,11 @@ void check_target(const Objects& objects, std::uint32_t number, const team::Stat
 template <class Wires, class... Args>
 SHOAL_ALWAYS_INLINE inline void send_to_target(const team::StaticHandler& handler, Objects& objects,
                                                Rank to, const Target& target, Args&&... args) {
-  TeamCore& channel = objects.core();
+  TeamCore& core = objects.core();
   const net::RunPrefix prefix = target.to_prefix();
-  const std::uint32_t flags = channel.flag_bits() | net::kPrefixBit | team::kOwnOrderBit;
+  const std::uint32_t flags = core.flag_bits() | net::kPrefixBit | team::kOwnOrderBit;
   try {
-    team::send_message(channel, {handler.index() | flags, handler.signature(), to, &prefix},
+    team::send_message(core, {handler.index() | flags, handler.signature(), to, &prefix},
                        Wires{}, std::forward<Args>(args)...);
   } catch (const CheckError&) {
     check_target(objects, target.number, handler, to);
@@ -232,18 +232,18 @@ void queue_kept(team::Batch& batch, const Fixed&... fixed) {
   team::MessageRun run = batch.keep();
   if (run.count == 0) return;
   const team::Message& message = batch.message();
-  TeamCore& channel = *message.channel;
-  Objects::of(channel).accept(
+  TeamCore& core = *message.core;
+  Objects::of(core).accept(
       std::unique_ptr<Invocation>(
-          new Together(message, channel.from_world(message.source), std::move(run), fixed...)),
+          new Together(message, core.from_world(message.source), std::move(run), fixed...)),
       nullptr);
 }
 
 template <class... As, class... Bs>
 TypeList<As..., Bs...> joined(TypeList<As...>, TypeList<Bs...>);
 
-/// Returns whether the team of a channel has ended on this rank.
-[[nodiscard]] bool has_ended(TeamCore& channel);
+/// Returns whether the team of a core has ended on this rank.
+[[nodiscard]] bool has_ended(TeamCore& core);
 /// Refuses an invocation that has come after the end of its team. **Errors**: CheckError that names
 /// the method, the object and the sender.
 [[noreturn]] void refuse_late(const team::StaticHandler& handler, const team::Message& message);
@@ -265,7 +265,7 @@ struct Receiver {
     if (outside != nullptr) {
       accept(*static_cast<Arrived*>(outside), *batch.next(), Leads{}, Wires{});
     } else if (batch.message().dropped ||
-               (How == Kind::attempt && has_ended(*batch.message().channel))) {
+               (How == Kind::attempt && has_ended(*batch.message().core))) {
       drop_all<All>(batch);
     } else {
       queue_kept<Function, Root, How, All>(batch);
@@ -281,10 +281,10 @@ struct Receiver {
   static void accept(Arrived& outside, const team::Message& message, TypeList<Ls...>,
                      TypeList<Ws...>) {
     team::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
-      TeamCore& channel = *message.channel;
-      Objects::of(channel).accept(
+      TeamCore& core = *message.core;
+      Objects::of(core).accept(
           std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
-                                              channel.from_world(message.source), Reply{leads...},
+                                              core.from_world(message.source), Reply{leads...},
                                               typename One::Values(stored<Ws>(values)...))),
           &outside);
     });

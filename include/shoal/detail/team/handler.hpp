@@ -47,7 +47,7 @@ struct OpenedMulticast;
 
 /// A message as its receiver sees it.
 struct Message {
-  TeamCore* channel;  // of the team that it belongs to
+  TeamCore* core;  // of the team that it belongs to
   Rank source;
   bool is_object;  // the arguments are one pointer to an ObjectMessage
   bool dropped;    // the scope has failed: free what the message holds, run nothing
@@ -86,8 +86,8 @@ class Batch {
     sched::HandlerMark& mark;
   };
   /// An empty batch, of messages in `packet`, which compact() may replace.
-  Batch(TeamCore& channel, Rank source, const Watch& watch, net::Packet*& packet)
-      : message_{&channel, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
+  Batch(TeamCore& core, Rank source, const Watch& watch, net::Packet*& packet)
+      : message_{&core, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
 
   /// Returns the next message to run the handler for; nullptr if there is none, or if the scope has
   /// failed or a handler was removed since look(). The message counts as taken even if the handler
@@ -152,7 +152,7 @@ class Batch {
 /// Decodes the arguments of each message and runs the handler behind `self`.
 using Invoke = void (*)(void* self, Batch& batch);
 
-/// Handles a message of a team that has ended on this rank; its channel is that of the innermost
+/// Handles a message of a team that has ended on this rank; its core is that of the innermost
 /// team around that one which has not. Frees what the message holds, also when it throws.
 using Late = void (*)(const Message& message);
 
@@ -332,7 +332,7 @@ void decode_and_call(F& f, const Message& message, TypeList<Ws...> wires) {
   with_arguments(message, wires, [&](auto&... values) {
     if constexpr (FunctionTraits<F>::has_context) {
       using Context = typename FunctionTraits<F>::Context;
-      f(ContextOf<Context>::get(MessageContext(*message.channel, message.source)),
+      f(ContextOf<Context>::get(MessageContext(*message.core, message.source)),
         as_argument<Ws>(values)...);
     } else {
       f(as_argument<Ws>(values)...);

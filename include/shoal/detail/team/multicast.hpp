@@ -99,27 +99,27 @@ struct MulticastRoute {
   std::uint32_t signature = 0;
 };
 
-/// Sends a message to each recipient, ranks of the channel's team. **Errors**: CheckError, and
+/// Sends a message to each recipient, ranks of the core's team. **Errors**: CheckError, and
 /// nothing is sent, for a rank that does not exist or is listed twice.
-void send_multicast(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+void send_multicast(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                     MulticastArguments& arguments);
 
 template <class... Ws, class... Args>
-void multicast_message(TeamCore& channel, const MulticastRoute& route, const Recipients& recipients,
+void multicast_message(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                        TypeList<Ws...> wires, Args&&... args) {
   constexpr bool fits = check_arguments(wires, TypeList<std::remove_cvref_t<Args>...>{});
   if constexpr (fits) {
-    (check_number<Ws>(channel, route.handler, args), ...);
+    (check_number<Ws>(core, route.handler, args), ...);
     ArgumentsOf<TypeList<Ws...>, Args...> arguments(std::forward<Args>(args)...);
-    send_multicast(channel, route, recipients, arguments);
+    send_multicast(core, route, recipients, arguments);
   }
 }
 
 /// `flags`: perhaps kOwnOrderBit.
 template <class Static, std::uint32_t flags = 0, class... Args>
-void multicast_static(TeamCore& channel, const Recipients& recipients, Args&&... args) {
+void multicast_static(TeamCore& core, const Recipients& recipients, Args&&... args) {
   multicast_message(
-      channel, {Static::handler.index() | channel.flag_bits() | flags, Static::handler.signature()},
+      core, {Static::handler.index() | core.flag_bits() | flags, Static::handler.signature()},
       recipients, typename Static::Traits::Wires{}, std::forward<Args>(args)...);
 }
 

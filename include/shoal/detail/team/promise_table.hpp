@@ -27,8 +27,8 @@ class PromiseTable final {
 
   /// Number of the promise, which is not used again.
   template <class T>
-  std::uint64_t add(Promise<T>&& promise, TeamCore& channel) {
-    return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), channel);
+  std::uint64_t add(Promise<T>&& promise, TeamCore& core) {
+    return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), core);
   }
   /// Fulfils the promise, unless its scope has failed. **Errors**: CheckError when it was fulfilled
   /// already, or has another type.
@@ -49,7 +49,7 @@ class PromiseTable final {
     std::uint64_t team = 0;
     std::uint32_t signature = 0;
   };
-  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, TeamCore& channel);
+  std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, TeamCore& core);
   /// Removes the promise from the table; returns none if its scope has failed. `signature` 0 stands
   /// for any type.
   sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);

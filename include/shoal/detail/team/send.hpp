@@ -85,30 +85,30 @@ template <class... Ws, class... Args>
 }
 
 template <class... Ws, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_as_bytes(TeamCore& channel, net::Link& link,
+SHOAL_ALWAYS_INLINE inline void send_as_bytes(TeamCore& core, net::Link& link,
                                               const Route& route, TypeList<Ws...> types,
                                               Args&&... args) {
-  net::MessageHeader header = channel.header_of(route, 0);
+  net::MessageHeader header = core.header_of(route, 0);
   const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
     header.size_bytes = encoded_size<Ws...>(wires...);
     if (header.size_bytes >= net::kPieceBytes) [[unlikely]] {
-      if (!channel.is_local(link)) {
-        return channel.append_pieces(link, header, {},
+      if (!core.is_local(link)) {
+        return core.append_pieces(link, header, {},
                                      make_pieces(types, std::forward<Args>(args)...), route.prefix);
       }
       if constexpr (!(wire::is_raw_v<Ws> && ...) && (can_store_v<Ws, Args&&> && ...)) {
-        return channel.append_object(link, header, header.size_bytes,
+        return core.append_object(link, header, header.size_bytes,
                                      make_object(types, std::forward<Args>(args)...), route.prefix);
       }
     }
     if constexpr ((is_plain_v<Ws> && ...)) {
       const auto write = [&](std::span<std::byte> place) { encode<Ws...>(place, wires...); };
-      channel.append(link, header, 0, write, route.prefix);
+      core.append(link, header, 0, write, route.prefix);
     } else {
       // Runs code of the program, which must not happen under the link's lock.
       std::vector<std::byte> bytes(header.size_bytes);
       encode<Ws...>(std::span(bytes), wires...);
-      channel.append_bytes(link, header, bytes, route.prefix);
+      core.append_bytes(link, header, bytes, route.prefix);
     }
   };
   with_wires(as_wire<Ws>(args)...);
@@ -123,11 +123,11 @@ consteval void check_fraction() {
 
 /// Refuses an integer that its parameter, a smaller one, does not hold.
 template <class W, class Arg>
-SHOAL_ALWAYS_INLINE inline void check_number(const TeamCore& channel, std::uint32_t handler,
+SHOAL_ALWAYS_INLINE inline void check_number(const TeamCore& core, std::uint32_t handler,
                                              const Arg& arg) {
   if constexpr (may_cut_v<Arg, W>) {
     if (!holds<W>(arg)) [[unlikely]]
-      channel.refuse_number(handler, arg, naming::type_text<W>());
+      core.refuse_number(handler, arg, naming::type_text<W>());
   }
 }
 
@@ -149,26 +149,26 @@ consteval bool check_arguments(TypeList<Ws...>, TypeList<Args...>) {
 /// Within the process, arguments that own memory travel as objects, without encoding: a moved
 /// argument is moved, an Immutable is shared, anything else is copied once.
 template <net::Lane lane, class... Ws, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_fitting(TeamCore& channel, const Route& route,
+SHOAL_ALWAYS_INLINE inline void send_fitting(TeamCore& core, const Route& route,
                                              TypeList<Ws...> wires, Args&&... args) {
-  (check_number<Ws>(channel, route.handler, args), ...);
-  net::Link& link = channel.admit<lane>(route.target, route.handler);
+  (check_number<Ws>(core, route.handler, args), ...);
+  net::Link& link = core.admit<lane>(route.target, route.handler);
   if constexpr (!is_trivial_message_v<Ws...> && (can_store_v<Ws, Args&&> && ...)) {
-    if (channel.is_local(link)) {
+    if (core.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
-      channel.append_object(link, channel.header_of(route, 0), weight,
+      core.append_object(link, core.header_of(route, 0), weight,
                             make_object(wires, std::forward<Args>(args)...), route.prefix);
       return;
     }
   }
-  send_as_bytes(channel, link, route, wires, std::forward<Args>(args)...);
+  send_as_bytes(core, link, route, wires, std::forward<Args>(args)...);
 }
 
 template <net::Lane lane = net::Lane::normal, class Wires, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_message(TeamCore& channel, const Route& route, Wires wires,
+SHOAL_ALWAYS_INLINE inline void send_message(TeamCore& core, const Route& route, Wires wires,
                                              Args&&... args) {
   constexpr bool fits = check_arguments(Wires{}, TypeList<std::remove_cvref_t<Args>...>{});
-  if constexpr (fits) send_fitting<lane>(channel, route, wires, std::forward<Args>(args)...);
+  if constexpr (fits) send_fitting<lane>(core, route, wires, std::forward<Args>(args)...);
 }
 
 }  // namespace shoal::team

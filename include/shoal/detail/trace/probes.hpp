@@ -78,7 +78,7 @@ inline void watch_steps() { detail::g_flags.fetch_or(detail::kSteppedBit); }
 /// Describes a task by the text of its key, of which 176 bytes are kept. Untimed.
 /// **Caller**: behind on(Category::task), since the text takes time to make.
 void describe_task(std::uint64_t task, std::string_view key) noexcept;
-/// The same for a key of at most Detail::kNumbersMax numbers.
+/// Describes a task by the numbers of its key, at most Detail::kNumbersMax. Untimed.
 void describe_task(std::uint64_t task, std::span<const std::int32_t> key) noexcept;
 /// `task` needs `other`, a task or a message. Untimed.
 void depends_on(std::uint64_t task, std::uint64_t other) noexcept;
