@@ -80,7 +80,7 @@ class Events:
             _in_world(world, _run_body, function, ([Event(*event) for event in events],), {})
 
         self._events.submit(_pairs_of(dependencies, what), run, name or _name_of(function),
-                            persistent, greedy, priority)
+                            persistent, greedy, priority, function)
 
     def fire(self, target, name, value=None, *, persistent=False):
         """Fires an event to a rank, shoal.SELF or shoal.ALL, with a copy of the value. A persistent

@@ -194,7 +194,7 @@ class FlowTask:
                                                         f"flow task {self._name}")
         flow._flow.insert(self._codelet, [datum._datum for datum in data],
                           "".join(self._modes[name].letter for name in names), body,
-                          self._priority, rank, self._retries)
+                          self._priority, rank, self._retries, self._function)
 
     def _flow_of(self, values):
         for value in values:

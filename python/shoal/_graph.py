@@ -207,7 +207,7 @@ class TaskGraph:
                 return count
         self._world = current_world()
         self._graph = _core._TaskGraph(team or self._world, name, self._in_world(task), indegree,
-                                       rank, priority, bool(self._inputs))
+                                       rank, priority, bool(self._inputs), task)
 
     def _in_world(self, task):
         from ._run import _in_world

@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import difflib
+import functools
 import inspect
 import os
 import random
@@ -43,6 +44,7 @@ def state_of(world, kind):
 
 def _end_states():
     """Drops the states of worlds whose runs have ended."""
+    _placed.clear()
     for key in list(_states):
         try:
             key[0].rank
@@ -66,7 +68,7 @@ class _Main:
     """A main function, with its results and errors on the ranks of this process."""
 
     def __init__(self, function, waits=False):
-        self.function = function
+        self.function = self.__wrapped__ = function
         self.waits = waits  # for all work of the world, so that its failure is an exception
         self.context = contextvars.copy_context()
         self.running = Running()
@@ -143,6 +145,23 @@ def _name_of(function):
     return getattr(function, "__qualname__", None) or repr(function)
 
 
+_placed = set()  # names of tasks whose places the trace of the run has
+
+
+def _place_of(name, function):
+    """Where the function of the tasks of a name is, for a trace: the last parts of its path, and
+    the line. None: the trace knows it, or it is no function of Python."""
+    if name in _placed:
+        return None
+    _placed.add(name)
+    if isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    if code is None:
+        return None
+    return f"{'/'.join(code.co_filename.split('/')[-3:])}:{code.co_firstlineno}"
+
+
 def _call_with_key(function, code):
     from . import _graph
     return _graph.call_with_key(function, code)
@@ -175,6 +194,7 @@ _core._set_hooks({
     "load_error": _wire.load_error,
     "dump": _wire.dump,
     "is_constant": _wire.is_constant,
+    "place_of": _place_of,
 })
 
 

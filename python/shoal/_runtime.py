@@ -53,7 +53,7 @@ class Runtime:
             raise _errors.CheckError(f"there is no rank {rank!r}: the runtime has {self.size}")
         context = contextvars.copy_context()
         work = (_in_world_of, self._runtime.world(rank), function, arguments, keywords)
-        return self._runtime.submit(rank, context.run, work, _name_of(function), 0)
+        return self._runtime.submit(rank, context.run, work, _name_of(function), 0, function)
 
     def run(self, main):
         """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0."""

@@ -94,7 +94,7 @@ class Task:
             return world.call(self._rank, self, *_wait_for_futures(arguments, self._name),
                               **_wait_for_futures(keywords, self._name))
         return world._submit(contextvars.copy_context().run, (body, arguments, keywords), None,
-                             self._name, self._priority)
+                             self._name, self._priority, self._function)
 
     def _shoal_body(self, arguments, keywords):
         """Runs the function here, without a task of its own."""

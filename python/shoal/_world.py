@@ -29,7 +29,8 @@ def submit(world, function, *arguments, **keywords):
     """Runs function(*arguments, **keywords) as a task of this rank; returns its future."""
     _function_of(function, "submit()")
     return world._submit(contextvars.copy_context().run,
-                         (_run_body, function, arguments, keywords), None, _name_of(function), 0)
+                         (_run_body, function, arguments, keywords), None, _name_of(function), 0,
+                         function)
 
 
 def spawn(world, function, *arguments, **keywords):
@@ -37,7 +38,7 @@ def spawn(world, function, *arguments, **keywords):
     An exception fails the world."""
     _function_of(function, "spawn()")
     world._spawn(contextvars.copy_context().run, (_run_body, function, arguments, keywords), None,
-                 _name_of(function), 0)
+                 _name_of(function), 0, function)
 
 
 def _check_call(world, rank, function, what, name):

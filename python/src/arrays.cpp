@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 
@@ -22,7 +23,8 @@ namespace {
 template <class T>
 struct Elements {
   Elements(Team& team, std::size_t size, const std::string& name)
-      : memory(team, {.name = name}), vector(memory, size) {
+      : memory(team, {.name = name}, std::source_location()),
+        vector(memory, size, std::source_location()) {
     team.barrier();  // every rank has its elements
   }
   GlobalMemory memory;

@@ -1,7 +1,12 @@
 #include "binding.hpp"
 
+#include <nanobind/stl/string.h>
+
+#include <shoal/detail/trace/probes.hpp>
+
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 namespace shoal::python {
@@ -85,6 +90,15 @@ Object load(PyObject* hook, const Payload& payload) {
 
 nb::object loaded(const Payload& payload) {
   return nb::steal(load(hooks().load, payload).release());
+}
+
+void record_place(const std::string& name, nb::handle function) {
+  if (!trace::on(trace::Category::task)) return;
+  const nb::object text = nb::cast(name);
+  const nb::object place =
+      nb::steal(call(hooks().place_of, pack(text.ptr(), function.ptr()).get()).release());
+  if (place.is_none()) return;
+  trace::describe_name(trace::Fact::place, name, nb::cast<std::string>(place));
 }
 
 Outcome to_outcome(PyObject* pair) {

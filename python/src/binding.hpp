@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,7 +37,8 @@ struct Hooks {
   PyObject* is_constant = nullptr;  // (buffer) -> whether its bytes never change
   // (function, bytes of the key, list of (name, body, buffers)) -> object
   PyObject* call_with_inputs = nullptr;
-  PyObject* adopt = nullptr;  // (old value or None, new value) -> value
+  PyObject* adopt = nullptr;     // (old value or None, new value) -> value
+  PyObject* place_of = nullptr;  // (name of tasks, function) -> its place in the source, or None
 };
 Hooks& hooks();
 
@@ -48,6 +50,10 @@ Hooks& hooks();
 [[nodiscard]] Object load(PyObject* hook, const Payload& payload);
 /// Returns the object of bytes for Python.
 [[nodiscard]] nb::object loaded(const Payload& payload);
+
+/// Records where the function of the tasks of a name is, in a run with a trace. **Caller**: holds
+/// the GIL.
+void record_place(const std::string& name, nb::handle function);
 
 /// Objects of a rank that must end before its main function does: graphs and teams. Python may keep
 /// its own objects of them longer.
@@ -140,6 +146,7 @@ auto run_python(Team& team, F f, std::string_view name = "task") {
 #if PY_VERSION_HEX >= 0x030C0000
   TaskOptions options;
   options.name = name;
+  options.place = {};  // no line of C++
   keep_on_worker(options, team);
   return team.async(std::move(f), options).get();
 #else

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,15 +63,16 @@ class PyEvents {
     std::shared_ptr<Events> events;
     {
       const OutsidePython outside;
-      events = std::make_shared<Events>(here, name);
+      events = std::make_shared<Events>(here, name, MatchingRule::paper, std::source_location());
     }
     team.kept->add(events);
     events_ = events;
   }
 
   void submit(const Dependencies& dependencies, nb::handle function, const std::string& name,
-              bool persistent, bool greedy, int priority) {
+              bool persistent, bool greedy, int priority, nb::handle place) {
     const auto events = get();
+    record_place(name, place);
     events->submit(
         to_dependencies(dependencies),
         [team = team_,

@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -206,7 +207,7 @@ class PyFlow {
     std::shared_ptr<Flow> made;
     {
       const OutsidePython outside;
-      made = {new Flow(*team_, name, options), [kept](Flow* ended) {
+      made = {new Flow(*team_, name, options, std::source_location()), [kept](Flow* ended) {
                 try {
                   delete ended;
                 } catch (...) {
@@ -227,9 +228,11 @@ class PyFlow {
   }
   /// Returns whether the task runs on this rank.
   bool insert(const PyCodelet& codelet, const nb::list& data, const std::string& modes,
-              nb::handle body, int priority, std::optional<int> rank, int retries) {
+              nb::handle body, int priority, std::optional<int> rank, int retries,
+              nb::handle place) {
     const auto flow = get();
     sched::check_retries(retries, codelet.core->name);
+    record_place(codelet.core->name, place);
     std::vector<flow::Request> requests;
     for (std::size_t i = 0; i < modes.size(); ++i) {
       const Data<FlowValue>& one = nb::cast<const PyDatum&>(data[i]).data;

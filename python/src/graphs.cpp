@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,12 +93,13 @@ void call_with_inputs(PyObject* body, const Key& key, Gathered<Input> inputs) {
 class PyGraph {
  public:
   PyGraph(PyTeam& team, const std::string& name, nb::handle task, nb::handle indegree,
-          nb::handle rank, nb::handle priority, bool has_inputs) {
+          nb::handle rank, nb::handle priority, bool has_inputs, nb::handle place) {
     Team& here = team.get();
     if (team.kept == nullptr) {
       throw CheckError("task graph '" + name +
                        "' is made in a task: make it in the main function, on all ranks");
     }
+    record_place(name, place);
     const bool has_rank = !rank.is_none();
     const bool has_priority = !priority.is_none();
     auto graph = make(here, name,
@@ -145,7 +147,7 @@ class PyGraph {
   static std::shared_ptr<TaskGraph<Key>> make(Team& team, const std::string& name,
                                               const Functions& functions) {
     const OutsidePython outside;
-    auto graph = std::make_shared<TaskGraph<Key>>(team, name);
+    auto graph = std::make_shared<TaskGraph<Key>>(team, name, std::source_location());
     graph->set_indegree([f = functions.indegree](const Key& key) { return f.number(key); });
     if (functions.has_priority) {
       graph->set_priority([f = functions.priority](const Key& key) { return f.number(key); });
@@ -190,9 +192,9 @@ class PyGraph {
 void bind_graphs(nb::module_& module) {
   nb::class_<PyGraph>(module, "_TaskGraph")
       .def(nb::init<PyTeam&, const std::string&, nb::handle, nb::handle, nb::handle, nb::handle,
-                    bool>(),
+                    bool, nb::handle>(),
            nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(),
-           nb::arg())
+           nb::arg(), nb::arg())
       .def("fulfill", &PyGraph::fulfill)
       .def("send", &PyGraph::send);
 }

@@ -108,6 +108,7 @@ TaskOptions task_options(const Team& team, const std::string& name, int priority
   TaskOptions options;
   options.name = name;
   options.priority = priority;
+  options.place = {};  // see record_place()
   keep_on_worker(options, team);
   return options;
 }
@@ -117,8 +118,10 @@ Body make_body(nb::handle function, const nb::tuple& arguments, nb::handle keywo
           keywords.is_none() ? Object() : Object::share(keywords.ptr())};
 }
 
+/// Makes a task that calls `function`. `place`: the function of the program in it, for traces.
 PyFuture submit(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
-                const std::string& name, int priority) {
+                const std::string& name, int priority, nb::handle place) {
+  record_place(name, place);
   return PyFuture(
       team.get()
           .async(make_body(function, arguments, keywords), task_options(team.get(), name, priority))
@@ -127,7 +130,8 @@ PyFuture submit(PyTeam& team, nb::handle function, const nb::tuple& arguments, n
 }
 
 void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
-           const std::string& name, int priority) {
+           const std::string& name, int priority, nb::handle place) {
+  record_place(name, place);
   team.get().spawn(
       [body = make_body(function, arguments, keywords)]() mutable { static_cast<void>(body()); },
       task_options(team.get(), name, priority));
@@ -424,6 +428,7 @@ bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) 
 /// Runs the main function of Python on a rank; returns its exit code.
 int run_main(World& world, PyObject* function, Kept& kept) {
   const InPython in_python;
+  record_place("the main function", function);
   const Object here = object_of(world);
   nb::inst_ptr<PyWorld>(nb::handle(here.get()))->kept = &kept;
   struct Forget {
@@ -527,8 +532,9 @@ class PyRuntime {
     return nb::steal(object_of(*worlds_.at(static_cast<std::size_t>(rank))).release());
   }
   PyFuture submit(int rank, nb::handle function, const nb::tuple& arguments,
-                  const std::string& name, int priority) {
+                  const std::string& name, int priority, nb::handle place) {
     check();
+    record_place(name, place);
     const TaskOptions options =
         task_options(*worlds_.at(static_cast<std::size_t>(rank)), name, priority);
     const Object here = object_of(*worlds_.at(static_cast<std::size_t>(rank)));
@@ -588,6 +594,7 @@ void set_hooks(const nb::dict& functions) {
   take(hooks().is_constant, "is_constant");
   take(hooks().call_with_inputs, "call_with_inputs");
   take(hooks().adopt, "adopt");
+  take(hooks().place_of, "place_of");
 }
 
 int traverse_future(PyObject* self, visitproc visit, void* arg) {
@@ -646,9 +653,9 @@ void bind_teams(nb::module_& module) {
       .def("flush", outside([](Team& t) { t.flush(); }))
       .def("split", &split, nb::arg("colour"), nb::arg("key") = 0, nb::arg("name") = "")
       .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
-           nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"))
+           nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
       .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"), nb::arg("keywords").none(),
-           nb::arg("name"), nb::arg("priority"))
+           nb::arg("name"), nb::arg("priority"), nb::arg("place"))
       .def("_call", &call_rank)
       .def("_send", &send)
       .def("_allgather", &allgather, nb::arg("value").none())

@@ -26,6 +26,10 @@ constexpr std::array kOwnHandlers{
     OwnHandler{"shoal::multicast_segment", "a large multicast"},
     OwnHandler{"shoal::team::PayloadCasts::", "a large multicast"},
     OwnHandler{"shoal::object::", "an operation of distributed objects"},
+    OwnHandler{"shoal::python::Representative::", "an operation of distributed objects"},
+    OwnHandler{"shoal::python::deliver", "a message of Python"},
+    OwnHandler{"shoal::python::serve", "a call of Python"},
+    OwnHandler{"shoal::python::fail_call", "the exception of a call"},
 };
 
 std::string shown_to_users(const std::string& name) {

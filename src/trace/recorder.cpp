@@ -221,6 +221,7 @@ void describe_name(Fact fact, std::string_view name, std::string_view value) noe
 }
 
 void describe_place(std::string_view name, const std::source_location& place) noexcept {
+  if (place.line() == 0) return;
   try {
     const std::size_t hash = std::hash<std::string_view>{}(name);
     OfThread& mine = of_this_thread<OfThread>();

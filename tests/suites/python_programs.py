@@ -1,6 +1,7 @@
 """Programs with the package shoal of this build: embedded, simulated, and over MPIs."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -72,6 +73,26 @@ class Embedded(Programs):
     def test_runtimes(self):
         self.tells("good", self.run_python("runtimes"))
 
+    TRACED = {"calls": "distant", "flows": "scan", "graphs": "tree",
+              "models": "check_arrays.<locals>.adds"}
+
+    @suite.cases(list(TRACED))
+    def test_traced(self, name):
+        """Traces show functions of Python where they are, and nothing of C++."""
+        path = self.folder() / "run.trace"
+        self.run_python(name, "--ranks", 2, "--workers", 2, "--trace", path)
+        trace = self.program("shoal-trace")
+        events = self.run_command([trace, "convert", "--to", "csv", "-o", "-", path]).output
+        self.assertNotIn("shoal::", events)
+        said = json.loads(self.run_command([trace, "why", "--json", path]).output)
+        self.assertRegex(said["place"], r"^$|\.py:[1-9]")
+        page = path.with_suffix(".html")
+        self.run_command([trace, "report", "-o", page, path])
+        places = json.loads(re.search('"places":({[^}]*})', page.read_text()).group(1))
+        for task in ("the main function", self.TRACED[name]):
+            self.assertRegex(places[task], rf"tests/python/{name}\.py:[1-9]")
+        for task, place in places.items():
+            self.assertRegex(place, r"\.py:[1-9]\d*$", task)
 
     def test_a_c_thread_calls_back(self):
         library = self.folder() / "c_thread.so"
