@@ -126,8 +126,16 @@ void placement(Advice& advice) {
   }
 }
 
+/// Programs of Python cannot leave tasks unbound: from Python 3.12 on none moves.
+bool is_of_python(const Model& model) {
+  return std::any_of(model.places.begin(), model.places.end(), [](const auto& of_name) {
+    return of_name.second.find(".py:") != std::string::npos;
+  });
+}
+
 void bound_tasks(Advice& advice) {
   constexpr double kMuch = 0.1;
+  const bool by_python = is_of_python(advice.model);
   for (const auto& [rank, load] : advice.analysis.loads) {
     for (const auto& [worker, ns] : load.bound) {
       const double share = number(ns) / (advice.duration() * load.workers);
@@ -138,11 +146,16 @@ void bound_tasks(Advice& advice) {
           std::max_element(names->second.begin(), names->second.end(),
                            [](const auto& a, const auto& b) { return a.second < b.second; });
       advice.add_timed(
-          kMuch, {"bound-to-one-worker", share, advice.model.input().name(most->first), rank},
+          kMuch,
+          {by_python ? "bound-by-python" : "bound-to-one-worker", share,
+           advice.model.input().name(most->first), rank},
           fmt::format("tasks '{}' are bound to worker {} of rank {}: while they waited for "
                       "it, other workers of the rank had nothing to do for {} of their "
-                      "time. Leave tasks unbound, or spread them over the workers",
-                      advice.model.input().name(most->first), worker, rank, share_text(share, 1)));
+                      "time. {}",
+                      advice.model.input().name(most->first), worker, rank, share_text(share, 1),
+                      by_python ? "Make more and shorter tasks, or start more ranks with fewer "
+                                  "workers each: Python 3.12 and newer moves no task"
+                                : "Leave tasks unbound, or spread them over the workers"));
     }
   }
 }

@@ -22,6 +22,8 @@ struct Story {
 constexpr std::array kStories = std::to_array<Story>({
     {"bound-to-one-worker", "imbalance", "tasks are bound to one worker while others idle",
      "leave these tasks unbound, or spread them over the workers"},
+    {"bound-by-python", "imbalance", "tasks wait for the worker where Python keeps them",
+     "make more and shorter tasks, or start more ranks with fewer workers each"},
     {"work-in-handlers", "imbalance", "work is in handlers, of which a rank runs one at a time",
      "make the handler a task (Delivery::task)"},
     {"wait-per-step", "waiting", "the main function waits for the last task of each step",

@@ -764,6 +764,35 @@ TEST_F(TraceTool, Dot_HasTheGraphThatRan) {
   EXPECT_THAT(dot, Not(HasSubstr("t1 -> t2")));
 }
 
+// From 3.12 on, Python cannot leave them unbound.
+TEST_F(TraceTool, BoundTasks_HaveAnotherRemedyInPython) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const bool is_python : {false, true}) {
+    const std::string path = file(is_python ? "python" : "cpp");
+    shoal::testing::SetTime time;
+    Recorder recorder(shoal::testing::options_with(time, path));
+    const Track first = recorder.make_track(0, 0, "worker 0");
+    const Track second = recorder.make_track(0, 1, "worker 1");  // it has nothing to do
+    first.enter();
+    describe_name(Fact::place, "step", is_python ? "tests/steps.py:7" : "tests/steps.cpp:7");
+    for (const std::uint64_t id : {1U, 2U}) {
+      task_created(id, 1, intern("step"));
+      task_ready(id, 0);
+    }
+    for (const std::uint64_t id : {1U, 2U}) {
+      task_started(id, 0, intern("step"));
+      time.set(time.now_ns() + 1'000'000);
+      task_ended(id);
+    }
+    Track::leave();
+    recorder.finish();
+    const Analysed run(path);
+    const char* const kind = is_python ? "bound-by-python" : "bound-to-one-worker";
+    EXPECT_THAT(run.hint_kinds(), Contains(kind));
+    EXPECT_EQ(run.hint(kind).find("Leave tasks unbound") == std::string::npos, is_python);
+  }
+}
+
 TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   const std::string path = shoal::trace::part_path(file("coloured"), 0);
   {
