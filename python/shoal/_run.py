@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import difflib
+import faulthandler
 import functools
 import inspect
 import os
@@ -304,6 +305,14 @@ def _interrupts_of(running, is_simulated):
     return contextlib.nullcontext() if is_simulated else Watch(running)
 
 
+def _name_crashes():
+    """Lets a segmentation fault say in which function of Python it is."""
+    if not faulthandler.is_enabled():
+        # Standard error may be no file, as in a notebook.
+        with contextlib.suppress(AttributeError, OSError, RuntimeError, ValueError):
+            faulthandler.enable()
+
+
 def run(main, *, ranks=None, workers=None, processes=None, args=None, **options):
     """Runs main(world) on every rank, and returns what it returned on rank 0.
 
@@ -347,6 +356,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
     if any(name in os.environ for name in _LAUNCHED):
         ranks = None
     what = _Main(main, waits=True)
+    _name_crashes()
     sys.stdout.flush()
     with _Variables({"ranks": ranks, "workers": workers, **options}):
         is_simulated = _is_simulated(words[1:])

@@ -3,7 +3,7 @@
 import contextvars
 
 from . import _core, _errors
-from ._run import _end_states, _Main, _name_of, _word_of
+from ._run import _end_states, _Main, _name_crashes, _name_of, _word_of
 from ._tasks import _run_body
 
 
@@ -28,6 +28,7 @@ class Runtime:
                 words.append(f"--{key.replace('_', '-')}")
                 if value is not True:
                     words.append(_word_of(value))
+        _name_crashes()
         self._runtime = _core._Runtime(ranks, workers, name, words)
 
     @property

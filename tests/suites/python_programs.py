@@ -26,7 +26,7 @@ class Programs(suite.Suite):
         if not any(self.package.glob("shoal/_core*.so")):
             self.skipTest("this build is without the Python package")
         self.environment = {"PYTHONPATH": str(self.package), "PYTHONDONTWRITEBYTECODE": "1",
-                            "PYTHONHASHSEED": "random", "PYTHONFAULTHANDLER": "1"}
+                            "PYTHONHASHSEED": "random"}
         self.python = suite.build().variables.get("SHOAL_PYTHON_PROGRAM") or sys.executable
 
     def run_python(self, program, *arguments, launcher=(), code=0, **variables):
@@ -309,6 +309,13 @@ class Mistakes(Programs):
         result = self.run_python("mistakes", "crashes", code=suite.ANY)
         self.assertLess(result.code, 0)
         self.assertRegex(result.errors, 'line [0-9]+ in reads_address_zero')
+
+    def test_standard_error_is_no_file(self):
+        for stream in ("io.StringIO()", "None"):
+            program = (f"import io, shoal, sys; sys.stderr = {stream}; "
+                       "print(shoal.run(lambda world: world.size, ranks=2))")
+            result = self.run_command([self.python, "-c", program], environment=self.environment)
+            self.assertEqual(result.output, "2\n")
 
 
 class Processes(Programs):
