@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import suite
 
@@ -52,6 +53,28 @@ class Programs(suite.Suite):
                 self.assertEqual(result.output.strip(), text)
                 if "--sim" in command:
                     self.assertIn("simulated 3 ranks", result.errors)
+
+    def interrupt(self, process, seconds=1):
+        """Sends Ctrl-C; returns what the process still prints. It ends within so many seconds."""
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        printed = process.communicate(timeout=self.timeout)
+        self.assertLess(time.monotonic() - start, seconds * suite.build().timeout_scale)
+        return printed
+
+    def seeds_repeat(self):
+        """100 runs in one process have the hashes and the numbers of those in another process and
+        another order."""
+        all_runs = []
+        for arguments in ((1, 101, 1), (100, 0, -1)):
+            result = self.run_python("hashes", *arguments, PYTHONHASHSEED="0")
+            hashes = re.findall("with seed ([0-9]+):.*trace hash ([0-9a-f]+)", result.errors)
+            runs = sorted(hashes), sorted(result.output.splitlines())
+            self.assertEqual([len(part) for part in runs], [100, 100])
+            all_runs.append(runs)
+        self.assertEqual(*all_runs)
+        self.assertGreater(len({number for _, number in hashes}), 50)
+        self.assertGreater(len({line.partition(" ")[2] for line in runs[1]}), 50)
 
     def tells(self, pattern, result):
         self.assertRegex(result.output + result.errors, pattern)
@@ -101,7 +124,7 @@ class Embedded(Programs):
         self.tells("good", self.run_python("callbacks", library))
 
     def test_tasks_leave_nothing_behind(self):
-        self.tells("good", self.run_python("leaks", "100000", "--workers", 2))
+        self.tells("good", self.run_python("leaks", "1000000", "--workers", 2))
 
 
 class Simulated(Programs):
@@ -127,6 +150,9 @@ class Simulated(Programs):
             self.assertEqual(first, self.hash_of("calls", seed))
             hashes.add(first)
         self.assertGreater(len(hashes), 1)
+
+    def test_seeds_repeat(self):
+        self.seeds_repeat()
 
     def test_explored(self):
         explore = suite.build().source / "tools/shoal-explore"
@@ -214,8 +240,8 @@ class Failures(Programs):
             text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         self.addCleanup(process.stdout.close)
         self.assertEqual(process.stdout.readline(), "waits\n")
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=self.timeout), -signal.SIGINT)
+        self.interrupt(process)
+        self.assertEqual(process.returncode, -signal.SIGINT)
 
     def test_interrupted_interpreter(self):
         """An interactive interpreter cancels the run, and goes on."""
@@ -235,8 +261,7 @@ class Failures(Programs):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), "waits\n")
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.communicate(timeout=self.timeout)[0], "goes on 2 1\n")
+        self.assertEqual(self.interrupt(process)[0], "goes on 2 1\n")
         self.assertEqual(process.returncode, 0)
 
     def test_launched(self):
@@ -301,9 +326,9 @@ class Mistakes(Programs):
         self.assertIn("2 2\n", result.output)
 
     def test_two_runs(self):
-        result = self.run_python("mistakes", "two_runs", code=suite.ANY)
-        self.assertIn(result.code, (0, 1))
-        self.tells("another run|1\n", result)
+        """Each has its own ranks."""
+        result = self.run_python("mistakes", "two_runs")
+        self.assertEqual(result.output, "1\nended\n")
 
     def test_a_crash_names_the_frame(self):
         result = self.run_python("mistakes", "crashes", code=suite.ANY)
@@ -376,9 +401,9 @@ class Processes(Programs):
         self.addCleanup(process.stderr.close)
         ranks = [int(process.stdout.readline().removeprefix("waits ")) for _ in range(2)]
         self.addCleanup(self.end, ranks)
-        process.send_signal(signal.SIGINT)
-        # The streams end when the last process of the launch has ended.
-        _, errors = process.communicate(timeout=self.timeout)
+        # The streams end when the last process of the launch has ended. Python waits a quarter of a
+        # second for the launcher, and shoal half a second.
+        _, errors = self.interrupt(process, seconds=2)
         self.assertIn("KeyboardInterrupt", errors)
         self.assertEqual(process.returncode, -signal.SIGINT)
 
@@ -424,6 +449,10 @@ class Packages(Programs):
             result = self.run_python(name, launcher=[*suite.build().launchers[mpi], 3])
             self.assertEqual(result.output.strip(), "good")
 
+    def test_seeds_repeat(self):
+        """Also those of numpy."""
+        self.seeds_repeat()
+
     def test_adapters(self):
         self.assertEqual(self.run_python("adapters").output.strip(), "good")
 
@@ -456,7 +485,9 @@ class Packages(Programs):
         self.assertEqual(self.run_python("notebook").output.strip(), "good")
 
     def test_arbitrary_calls(self):
-        result = self.run_python("fuzz", 20, PYTHONHASHSEED="0")
+        seconds = float(os.environ.get("PYTHON_FUZZ_SECONDS", "20"))
+        self.timeout += seconds
+        result = self.run_python("fuzz", seconds, PYTHONHASHSEED="0")
         self.assertRegex(result.errors, "[1-9][0-9]* examples")
 
 
