@@ -200,7 +200,8 @@ class Examples(Programs):
 
     PRINTS = {"squares": "total 285", "word_count": "the 4, dog 2, fox 2",
               "sweep": "total 70, failed [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]",
-              "bfs": "reached 500, total distance 1658, farthest 5"}
+              "bfs": "reached 500, total distance 1658, farthest 5",
+              "collatz": "178 steps from 871"}
 
     @suite.cases(list(PRINTS))
     def test(self, name):
