@@ -165,7 +165,9 @@ class Actor:
         totals.add(5).result()
 
     Calls of one task run in the order in which they were made, and one runs at a time: a call that
-    waits for another one of the same actor waits for ever. Arguments and results are pickled."""
+    waits for another one of the same actor waits for ever. Arguments and results are pickled.
+
+    Attributes: name; rank, where it lives."""
 
     def __init__(self, name):
         """Finds an actor. Parks the task until it has been created."""

@@ -116,15 +116,16 @@ class GlobalArray:
         return memoryview(array.array(self._code, value))
 
     def fetch_add(self, index, value):
-        """Adds to an element, atomically; returns the value before."""
+        """Adds to an element, atomically; returns the value before. Parks the task if another rank
+        has the element. Raises IndexError."""
         return self._array.fetch_add(self._index_of(index), self._kind(value))
 
     def quiet(self):
-        """Returns when all writes of this rank are complete."""
+        """Returns when all writes of this rank are complete. Parks the task."""
         self._array.quiet()
 
     def owner(self, index):
-        """The rank that has an element."""
+        """The rank that has an element. Never blocks; raises IndexError."""
         return self._array.owner(self._index_of(index))
 
     def __repr__(self):

@@ -22,6 +22,8 @@ class Cache:
             Default: all.
         name: in reports.
 
+    Attributes: hits and misses, the numbers of get() with and without a copy.
+
     Keys can be hashed. All that get a copy share it: do not change it."""
 
     def __init__(self, fetch, *, items_max=None, name="a cache"):
@@ -79,14 +81,15 @@ class Cache:
             del self._futures[next(iter(self._futures))]
 
     def invalidate(self, *keys):
-        """Drops the copies of keys, or all: the next get() fetches them again."""
+        """Drops the copies of keys, or all, on this rank: the next get() fetches them again. Never
+        blocks."""
         with self._lock:
             for key in keys or list(self._futures):
                 self._futures.pop(key, None)
 
     def collective_invalidate(self, team=None):
         """Drops all copies on all ranks; changes of all ranks before it are seen after it.
-        Collective."""
+        Collective; parks the caller."""
         (team or current_world()).barrier()
         self.invalidate()
 
@@ -109,7 +112,8 @@ class GlobalVar:
 
     Parameters:
         value: at first; that of the owner counts.
-        owner: the rank that has it."""
+        owner: the rank that has it.
+        team: default: the world."""
 
     def __init__(self, value=None, owner=0, team=None):
         self._team = team or current_world()
@@ -122,14 +126,17 @@ class GlobalVar:
 
     @property
     def owner(self):
+        """The rank that has the value, and may set() it."""
         return self._owner
 
     def get(self):
-        """The value. Parks the task if this rank has no copy."""
+        """The value. Parks the task if this rank has no copy. All that get it share it: do not
+        change it."""
         return self._place.value if self._is_here() else self._cache.get(None)
 
     def set(self, value):
-        """Sets the value, on the owner only."""
+        """Sets the value, on the owner only: CheckError elsewhere. Others get it after their
+        refresh()."""
         if not self._is_here():
             raise _errors.CheckError(
                 f"set() of a shoal.GlobalVar of rank {self._owner} on rank {self._team.rank}: only "
@@ -137,5 +144,5 @@ class GlobalVar:
         self._place.value = value
 
     def refresh(self):
-        """Drops the copy of this rank: the next get() fetches the value again."""
+        """Drops the copy of this rank: the next get() fetches the value again. Never blocks."""
         self._cache.invalidate()

@@ -20,6 +20,11 @@ class Event(typing.NamedTuple):
     value: object
 
 
+Event.source.__doc__ = "The rank that fired it."
+Event.name.__doc__ = "Its name."
+Event.value.__doc__ = "A copy of its value."
+
+
 def _peer_of(peer, what):
     if isinstance(peer, str) and peer in _PEERS:
         return _PEERS[peer]
@@ -83,15 +88,16 @@ class Events:
                             persistent, greedy, priority, function)
 
     def fire(self, target, name, value=None, *, persistent=False):
-        """Fires an event to a rank, shoal.SELF or shoal.ALL, with a copy of the value. A persistent
-        one is there again on the target as soon as a task has got it."""
+        """Fires an event to a rank, shoal.SELF or shoal.ALL, with a copy of the value, which is
+        pickled. A persistent one is there again on the target as soon as a task has got it. Parks
+        the task while too much is under way to the target."""
         what = f"the event {name!r}"
         self._events.fire(_peer_of(target, what), _name_of_event(name, what),
                           _wire.dump(value, f"the value of {what}"), persistent)
 
     def fire_after(self, seconds, target, name, value=None):
-        """Fires an event once a time has passed, virtual in a simulation; returns a number for
-        cancel()."""
+        """Fires an event once a time in seconds has passed, virtual ones in a simulation; returns a
+        number for cancel(). Does not wait."""
         what = f"the event {name!r}"
         return self._events.fire_after(seconds, _peer_of(target, what),
                                        _name_of_event(name, what),
@@ -102,7 +108,8 @@ class Events:
         return self._events.cancel(number)
 
     def wait(self, dependencies):
-        """Parks the task until the events are there, and returns them in a list."""
+        """Parks the task until the events are there, and returns them in a list. Raises CheckError
+        in a handler, CancelledError when the world fails."""
         pairs = _pairs_of(dependencies, "Events.wait()")
         return [Event(*event) for event in self._events.wait(pairs, False)]
 
@@ -112,7 +119,8 @@ class Events:
         return Event(*self._events.wait(pairs, True)[0])
 
     def retrieve_any(self, dependencies):
-        """The first event that has arrived for each dependency, if there is one, in a list."""
+        """The first event that has arrived for each dependency, if there is one, in a list. Never
+        blocks."""
         pairs = _pairs_of(dependencies, "Events.retrieve_any()")
         return [Event(*event) for event in self._events.retrieve_any(pairs)]
 

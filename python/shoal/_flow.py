@@ -64,7 +64,9 @@ def _place_of(array):
 
 
 class Datum:
-    """A value that a flow knows, the same one on all ranks; made by Flow.data()."""
+    """A value that a flow knows, the same one on all ranks; made by Flow.data().
+
+    Attributes: name; owner, the rank where it lives."""
 
     def __init__(self, flow, datum, name, owner, array, form):
         self._flow = flow
@@ -106,7 +108,9 @@ class Datum:
 
 
 class Tiles:
-    """Tiles of an array, which are data of their own: A[i, j]; made by Flow.tiles()."""
+    """Tiles of an array, which are data of their own: A[i, j]; made by Flow.tiles().
+
+    Attributes: name; shape, the number of tiles in each dimension."""
 
     def __init__(self, name, shape, tiles):
         self.name = name
@@ -386,7 +390,8 @@ class Flow:
         return flow_task(function, _flow=self, **options)
 
     def wait(self, datum=None):
-        """Returns when the tasks of this rank have ended: all, or those that use a datum."""
+        """Returns when the tasks of this rank have ended: all, or those that use a datum. Parks the
+        caller. Raises TaskError if one has failed."""
         if datum is None:
             self._flow.wait()
         else:
@@ -406,7 +411,8 @@ class Flow:
             datum._array = None
 
     def migrate(self, datum, rank):
-        """Makes a rank the owner of a datum for the tasks inserted from now on. Collective."""
+        """Makes a rank the owner of a datum for the tasks inserted from now on. Collective;
+        does not wait."""
         datum = self._datum_of(datum, "migrate()")
         datum.owner = _rank_of(self._team, rank, f"flow {self._name!r}: migrate()")
         self._flow.migrate(datum._datum, datum.owner)

@@ -222,7 +222,8 @@ class TaskGraph:
         return run
 
     def fulfill(self, key, count=1):
-        """Counts one dependency of a task, or several, as fulfilled, from any rank."""
+        """Counts one dependency of a task, or several, as fulfilled, from any rank. Parks the task
+        while too much is under way to the rank of the key."""
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**31:
             raise _errors.CheckError(
                 f"fulfill() with count={count!r}: give a number that is at least 1")
@@ -230,11 +231,13 @@ class TaskGraph:
 
     def send(self, key, /, **values):
         """Sends values to inputs of a task, from any rank: each counts as one dependency. They are
-        pickled, so that the task gets values of its own."""
+        pickled, so that the task gets values of its own. Parks the task as fulfill(). Raises
+        CheckError for an input that there is not, and for a value that cannot be sent."""
         self.send_all([key], **values)
 
     def send_all(self, keys, /, **values):
-        """Sends values to inputs of several tasks. A value travels once to each of their ranks."""
+        """Sends values to inputs of several tasks, as send(). A value travels once to each of their
+        ranks."""
         keys = [(encode_key(key), _text_of(key)) for key in keys]
         if not values:
             raise _errors.CheckError("send() without a value: name an input, as in "

@@ -43,11 +43,11 @@ class Runtime:
 
     def submit(self, function, *arguments, **keywords):
         """Runs function(*arguments, **keywords) as a task of rank 0; returns its future, for which
-        any thread may wait."""
+        any thread may wait. Never blocks. Raises CheckError after stop()."""
         return self.submit_to(0, function, *arguments, **keywords)
 
     def submit_to(self, rank, function, *arguments, **keywords):
-        """Runs a function as a task of a rank; returns its future."""
+        """Runs a function as a task of a rank; returns its future, as submit()."""
         if not callable(function):
             raise _errors.CheckError(f"submit(): {function!r} cannot be called: give a function")
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
@@ -57,7 +57,8 @@ class Runtime:
         return self._runtime.submit(rank, context.run, work, _name_of(function), 0, function)
 
     def run(self, main):
-        """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0."""
+        """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0. Blocks the
+        calling thread. Raises what main raised."""
         what = _Main(main)
         try:
             self._runtime.run(what)
@@ -67,7 +68,7 @@ class Runtime:
         return what.results.get(0)
 
     def stop(self):
-        """Ends the ranks when all that was given to them has ended."""
+        """Ends the ranks when all that was given to them has ended. Blocks the calling thread."""
         try:
             self._runtime.stop()
         finally:

@@ -5,7 +5,11 @@ from ._run import current_world
 
 
 class Promise:
-    """The sending end of a future: any task or handler of this rank fulfils it, once."""
+    """The sending end of a future: any task or handler of this rank fulfils it, once. If it is
+    dropped before, the future ends with BrokenPromise.
+
+    Parameters:
+        name: in reports."""
 
     def __init__(self, name="a promise"):
         self._promise = _core._Promise(current_world(), name)
@@ -17,28 +21,34 @@ class Promise:
         return self._future
 
     def set_result(self, value):
-        """Fulfils the promise with a value."""
+        """Fulfils the promise with a value. Never blocks. Raises CheckError the second time."""
         self._promise.set_result(value)
 
     def set_exception(self, error):
-        """Fulfils the promise with an exception."""
+        """Fulfils the promise with an exception, as set_result()."""
         if not isinstance(error, BaseException):
             raise _errors.CheckError(f"set_exception() takes an exception, and got {error!r}")
         self._promise.set_exception(error)
 
 
 class Semaphore:
-    """A number of permits for tasks of one rank; waiters get them in the order they came."""
+    """A number of permits for tasks of one rank; waiters get them in the order they came. Use it as
+    `with semaphore:`.
+
+    Parameters:
+        permits: at first.
+        name: in reports."""
 
     def __init__(self, permits, name="a semaphore"):
         self._semaphore = _core._Semaphore(current_world(), permits, name)
 
     def acquire(self):
-        """Takes a permit; parks the task until there is one."""
+        """Takes a permit; parks the task until there is one. Raises CheckError in a handler,
+        CancelledError when the world fails."""
         self._semaphore.acquire()
 
     def release(self, count=1):
-        """Returns permits."""
+        """Returns permits. Never blocks."""
         self._semaphore.release(count)
 
     def __enter__(self):
@@ -50,19 +60,26 @@ class Semaphore:
 
 
 class Mutex:
-    """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`."""
+    """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`.
+
+    Parameters:
+        name: in reports."""
 
     def __init__(self, name="a mutex"):
         self._mutex = _core._Mutex(current_world(), name)
 
     def lock(self):
+        """Locks it; parks the task until it is free. Raises CheckError in a handler, CancelledError
+        when the world fails."""
         self._mutex.lock()
 
     def try_lock(self):
-        """Whether it was free, and is locked now."""
+        """Whether it was free, and is locked now. Never blocks."""
         return self._mutex.try_lock()
 
     def unlock(self):
+        """Unlocks it: the first task that waits has it then. Never blocks. Raises CheckError for a
+        task that does not have it."""
         self._mutex.unlock()
 
     def __enter__(self):
@@ -74,12 +91,13 @@ class Mutex:
 
 
 def sleep(seconds):
-    """Parks the task for a time; in a simulation, of virtual seconds."""
+    """Parks the task for a time in seconds, virtual ones in a simulation. Raises CheckError in a
+    handler, CancelledError when the world fails."""
     _core._sleep(seconds)
 
 
 def yield_now():
-    """Lets the other ready tasks of the worker run first."""
+    """Parks the task until the other ready tasks of the worker have run."""
     _core._yield()
 
 
@@ -100,7 +118,8 @@ def _run_after(seconds, stop, turn, function, arguments):
 
 
 class Timer:
-    """Runs function(*arguments) as a task of this rank after a time, virtual in a simulation.
+    """Runs function(*arguments) as a task of this rank after a time in seconds, virtual ones in a
+    simulation.
 
     world.wait() waits for it, too, unless it is cancelled."""
 
@@ -115,7 +134,7 @@ class Timer:
                                               function, arguments)
 
     def cancel(self):
-        """Stops the timer; returns whether it has not run and will not run."""
+        """Stops the timer; returns whether it has not run and will not run. Never blocks."""
         if not _take_turn(self._turn):
             return False
         self._stop.set_result(None)
@@ -128,7 +147,7 @@ class Timer:
 
 
 class Deadline:
-    """Cancels the world, or a team, when a time has passed before the end of the block:
+    """Cancels the world, or a team, when a time in seconds has passed before the end of the block:
 
         with shoal.Deadline(5.0, "the input was too large"):
             world.wait()
@@ -149,19 +168,24 @@ class Deadline:
 
 class Counter:
     """A number that tasks of all ranks count, atomically. Made in the main function, on all ranks
-    in the same order; 0 at first."""
+    in the same order; 0 at first.
+
+    Parameters:
+        name: in reports.
+        team: default: the world."""
 
     def __init__(self, name="counter", team=None):
         from ._arrays import GlobalArray
         self._array = GlobalArray(1, int, name, team)
 
     def add(self, count=1):
-        """Adds to it; returns the number before, which no other call returns if count is 1."""
+        """Adds to it; returns the number before, which no other call returns if count is 1. Parks
+        the task where the number is on another rank: it is on rank 0."""
         return self._array.fetch_add(0, count)
 
     @property
     def value(self):
-        """The number now."""
+        """The number now. Parks the task as add() does."""
         return int(self._array[0])
 
 

@@ -108,7 +108,7 @@ class Task:
                 left -= 1
 
     def with_options(self, *, name=None, priority=None, rank=None, retries=None):
-        """The same function with other options."""
+        """The same function with other options, those of shoal.task()."""
         made = Task(self._function, name or self._name,
                     self._priority if priority is None else priority,
                     self._rank if rank is None else rank,
@@ -121,7 +121,7 @@ class Task:
         return self.with_options(rank=rank)
 
     def map(self, *iterables):
-        """A list of futures, one for each tuple of items of the iterables."""
+        """Starts a task for each tuple of items of the iterables; returns a list of futures."""
         return [self(*items) for items in zip(*iterables)]
 
     def __get__(self, instance, owner=None):
@@ -162,8 +162,8 @@ def task(function=None, *, name=None, priority=0, rank=None, retries=0):
 
 
 def gather(futures):
-    """The results of futures, in a list. Raises the first exception in their order; the others
-    count as taken."""
+    """The results of futures, in a list. Parks the task until all have ended. Raises the first
+    exception in their order; the others count as taken."""
     futures = list(futures)
     results, first = [], None
     for future in futures:
@@ -177,7 +177,7 @@ def gather(futures):
 
 
 def as_completed(futures):
-    """Yields each future when it has ended, the first one first."""
+    """Yields each future when it has ended, the first one first. Parks the task in between."""
     futures = list(dict.fromkeys(futures))
     ended, arrivals = [], _core._Semaphore(current_world(), 0, "futures that end")
 
@@ -193,7 +193,8 @@ def as_completed(futures):
 
 
 def wait(futures, timeout=None, return_when=ALL_COMPLETED):
-    """Waits for futures; returns a pair of sets: those that have ended, and the others.
+    """Waits for futures; returns a pair of sets: those that have ended, and the others. Parks the
+    task. Does not raise what they have raised.
 
     Parameters:
         timeout: in seconds; virtual ones in a simulation.

@@ -26,7 +26,8 @@ def _function_of(function, what):
 
 
 def submit(world, function, *arguments, **keywords):
-    """Runs function(*arguments, **keywords) as a task of this rank; returns its future."""
+    """Runs function(*arguments, **keywords) as a task of this rank; returns its future. Never
+    blocks."""
     _function_of(function, "submit()")
     return world._submit(contextvars.copy_context().run,
                          (_run_body, function, arguments, keywords), None, _name_of(function), 0,
@@ -35,7 +36,7 @@ def submit(world, function, *arguments, **keywords):
 
 def spawn(world, function, *arguments, **keywords):
     """Runs function(*arguments, **keywords) as a task of this rank of which nobody asks the result.
-    An exception fails the world."""
+    An exception fails the world. Never blocks."""
     _function_of(function, "spawn()")
     world._spawn(contextvars.copy_context().run, (_run_body, function, arguments, keywords), None,
                  _name_of(function), 0, function)
@@ -55,7 +56,9 @@ def call(world, rank, function, *arguments, **keywords):
     """Runs function(*arguments, **keywords) as a task of another rank; returns its future.
 
     The function, the arguments and the result are pickled. An exception comes back with its type,
-    and with the traceback of that rank as its __cause__."""
+    and with the traceback of that rank as its __cause__. Parks the task while too much is under way
+    to the rank. Raises CheckError for a rank that there is not, and for arguments that cannot be
+    sent."""
     if not _is_right(world, rank, function):
         rank = _check_call(world, rank, function, "a call of", "call()")
     return world._call(rank, _wire.dump_call(function, arguments, keywords,
@@ -66,7 +69,8 @@ def send(world, rank, function, *arguments, **keywords):
     """Sends an active message: function(*arguments, **keywords) runs as a handler on the rank.
 
     Handlers of one sender start in the order sent, one at a time. They must be short and must not
-    wait; an exception fails the world. shoal.current_world() is the world there."""
+    wait; an exception fails the world. shoal.current_world() is the world there. Parks the task as
+    call(), and raises the same."""
     if not _is_right(world, rank, function):
         rank = _check_call(world, rank, function, "a message for", "send()")
     world._send(rank, _wire.dump_call(function, arguments, keywords,
@@ -82,17 +86,18 @@ def send_task(world, rank, function, *arguments, **keywords):
 
 
 def allgather(world, value):
-    """The values of all ranks, in a list in the order of ranks. Collective."""
+    """The values of all ranks, in a list in the order of ranks. Collective; parks the caller."""
     return world._allgather(value)
 
 
 def gather(world, value, root=0):
-    """The values of all ranks, in a list, on rank `root`; None elsewhere. Collective."""
+    """The values of all ranks, in a list, on rank `root`; None elsewhere. Collective; parks the
+    caller."""
     return world._gather(value, _rank_of(world, root, "gather()"))
 
 
 def broadcast(world, value, root=0):
-    """The value of rank `root`, on every rank. Collective."""
+    """The value of rank `root`, on every rank. Collective; parks the caller."""
     return world._broadcast(value, _rank_of(world, root, "broadcast()"))
 
 
@@ -144,8 +149,8 @@ def _allreduce_array(world, value, operation):
 
 
 def allreduce(world, value, operation):
-    """The values of all ranks, combined by operation(a, b) in the order of ranks. Collective. The
-    operation runs in a handler: it must not wait.
+    """The values of all ranks, combined by operation(a, b) in the order of ranks. Collective;
+    parks the caller. The operation runs in a handler: it must not wait.
 
     With SUM, PRODUCT, MIN or MAX, arrays (numpy arrays, array.array: anything with the buffer
     protocol) of equal lengths are combined element by element, without Python; the result is a new
@@ -179,13 +184,14 @@ _core.Team.__reduce_ex__ = _no_pickle
 def result(future, timeout=None):
     """Waits for the value and returns it; raises the exception of the task.
 
-    Parks the calling task. Raises TimeoutError after `timeout` seconds (virtual in a simulation)
-    without a value, CheckError in a handler, CancelledError when the world has failed."""
+    Parks the calling task. Raises TimeoutError after `timeout` seconds (virtual ones in a
+    simulation) without a value, CheckError in a handler, CancelledError when the world fails."""
     return future._result(timeout)
 
 
 def exception(future, timeout=None):
-    """Waits as result(), and returns the exception of the task, or None."""
+    """Waits as result(), and returns the exception of the task, or None. Raises TimeoutError,
+    CheckError and CancelledError as result()."""
     future._wait(timeout)
     try:
         future._result(None)
@@ -195,7 +201,8 @@ def exception(future, timeout=None):
 
 
 def add_done_callback(future, callback):
-    """Runs callback(future) as a task of this rank once the future has a value or an exception."""
+    """Runs callback(future) as a task of this rank once the future has a value or an exception.
+    Never blocks."""
     future._on_done(_function_of(callback, "add_done_callback()"), future)
 
 

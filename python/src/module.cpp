@@ -633,13 +633,28 @@ auto outside(F f) {
 }
 
 void bind_teams(nb::module_& module) {
-  nb::class_<PyTeam>(module, "Team", "Some ranks of the world, as one of them sees them.")
-      .def_prop_ro("rank", [](PyTeam& t) { return int{t.get().rank()}; })
-      .def_prop_ro("size", [](PyTeam& t) { return t.get().size(); })
-      .def_prop_ro("is_member", [](PyTeam& t) { return t.get().is_member(); })
-      .def_prop_ro("worker_count", [](PyTeam& t) { return t.get().worker_count(); })
-      .def_prop_ro("is_cancelled", [](PyTeam& t) { return t.get().is_cancelled(); })
-      .def("now", [](PyTeam& t) { return static_cast<double>(t.get().now_ns()) * 1e-9; })
+  nb::class_<PyTeam>(
+      module, "Team",
+      "Some ranks of the world, as one of them sees them; made by split(). Raises CheckError once\n"
+      "the team has ended with the main function of its rank.")
+      .def_prop_ro(
+          "rank", [](PyTeam& t) { return int{t.get().rank()}; },
+          "Rank of the caller in the team, from 0; -1 if it is no member.")
+      .def_prop_ro(
+          "size", [](PyTeam& t) { return t.get().size(); }, "Number of ranks.")
+      .def_prop_ro(
+          "is_member", [](PyTeam& t) { return t.get().is_member(); },
+          "Whether the calling rank belongs to the team.")
+      .def_prop_ro(
+          "worker_count", [](PyTeam& t) { return t.get().worker_count(); },
+          "Number of workers of this rank.")
+      .def_prop_ro(
+          "is_cancelled", [](PyTeam& t) { return t.get().is_cancelled(); },
+          "Whether the work of the team is dropped, because it has failed or was cancelled: long\n"
+          "tasks look here.")
+      .def(
+          "now", [](PyTeam& t) { return static_cast<double>(t.get().now_ns()) * 1e-9; },
+          "Time in seconds, which never goes back; virtual in a simulation.")
       .def(
           "cancel",
           [](PyTeam& t, const std::string& reason) {
@@ -647,11 +662,28 @@ void bind_teams(nb::module_& module) {
             const OutsidePython outside;
             team.cancel(reason);
           },
-          nb::arg("reason") = "no reason was given")
-      .def("wait", outside([](Team& t) { t.wait(); }))
-      .def("barrier", outside([](Team& t) { t.barrier(); }))
-      .def("flush", outside([](Team& t) { t.flush(); }))
-      .def("split", &split, nb::arg("colour"), nb::arg("key") = 0, nb::arg("name") = "")
+          nb::arg("reason") = "no reason was given",
+          "Cancels the work of the team on all its ranks: tasks that have not begun are dropped,\n"
+          "those that wait get a CancelledError, and wait() raises a TaskError with the reason.\n"
+          "Tasks that run go on. Any thread may call it. Never blocks.")
+      .def(
+          "wait", outside([](Team& t) { t.wait(); }),
+          "Waits until all tasks and messages of the team have ended on all ranks, which all call\n"
+          "it in their main functions. Parks the caller. Raises the same on all ranks: TaskError\n"
+          "if a task, a handler or a main function has failed, or the team was cancelled;\n"
+          "StuckError if nothing runs any more and something still waits.")
+      .def(
+          "barrier", outside([](Team& t) { t.barrier(); }),
+          "Waits until all ranks of the team have called it, in their main functions or in a task\n"
+          "of each. Parks the caller. Raises CancelledError when the team fails.")
+      .def("flush", outside([](Team& t) { t.flush(); }),
+           "Hands the messages sent so far to the transport: needed only before the main function\n"
+           "blocks outside shoal while others wait for them. Does not wait for their arrival.")
+      .def(
+          "split", &split, nb::arg("colour"), nb::arg("key") = 0, nb::arg("name") = "",
+          "Makes a team for each colour, of the ranks that give it, ordered by key and rank; with\n"
+          "a negative colour the caller is in none. Collective, in the main function: CheckError\n"
+          "elsewhere. Parks the caller. The team ends with that function.")
       .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
            nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
       .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"), nb::arg("keywords").none(),
@@ -663,13 +695,21 @@ void bind_teams(nb::module_& module) {
       .def("_broadcast", &broadcast, nb::arg("value").none(), nb::arg("root"))
       .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"))
       .def("_allreduce_array", &allreduce_array);
-  nb::class_<PyWorld, PyTeam>(module, "World", "All ranks, as one of them sees them.")
+  nb::class_<PyWorld, PyTeam>(
+      module, "World",
+      "All ranks of a run, as one of them sees them; the parameter of a main function. Raises\n"
+      "CheckError once the run has ended.")
       .def_prop_ro("_tasks_run", [](PyWorld& w) { return w.world().statistics().tasks_run; })
-      .def_prop_ro("launch", [](PyWorld& w) { return launch_name(w.world().launch()); })
-      .def_prop_ro("args", [](PyWorld& w) {
-        const auto args = w.world().args();
-        return std::vector<std::string>(args.begin(), args.end());
-      });
+      .def_prop_ro(
+          "launch", [](PyWorld& w) { return launch_name(w.world().launch()); },
+          "How the ranks were started: 'embedded', 'mpi' or 'simulated'.")
+      .def_prop_ro(
+          "args",
+          [](PyWorld& w) {
+            const auto args = w.world().args();
+            return std::vector<std::string>(args.begin(), args.end());
+          },
+          "Words of the command line that are no options of shoal; the first is the program.");
 }
 
 }  // namespace
@@ -693,13 +733,14 @@ void bind(nb::module_& module) {
                                        {Py_tp_clear, reinterpret_cast<void*>(&clear_future)},
                                        {0, nullptr}};
   nb::class_<PyFuture>(module, "Future", nb::type_slots(future_slots), nb::is_weak_referenceable(),
-                       "A value that is still to come.")
+                       "A value that is still to come, of a task, a call or a promise. It belongs\n"
+                       "to its rank. `await` waits for it, in tasks and in a loop of asyncio.")
       .def(
           "_result",
           [](PyFuture& f, std::optional<double> timeout) { return nb::steal(f.result(timeout)); },
           nb::arg("timeout").none())
       .def("_wait", &PyFuture::wait, nb::arg("timeout").none())
-      .def("done", &PyFuture::done)
+      .def("done", &PyFuture::done, "Whether there is a value or an exception. Never blocks.")
       .def("_on_done", &PyFuture::on_done);
   nb::class_<PyMutex>(module, "_Mutex")
       .def(nb::init<PyWorld&, const std::string&>())

@@ -494,6 +494,22 @@ class Packages(Programs):
 
 class Module(Programs):
 
+    def test_all_public_names_are_documented(self):
+        """Those of nanobind have their signature in the first line."""
+        program = ("import inspect, re, shoal\n"
+                   "def check(name, value):\n"
+                   "    text = re.sub(r'^\\w*[(]self.*', '', inspect.getdoc(value) or '')\n"
+                   "    text.strip() or print(name)\n"
+                   "for name in shoal.__all__:\n"
+                   "    value = getattr(shoal, name)\n"
+                   "    check(name, value)\n"
+                   "    for kind in value.__mro__ if inspect.isclass(value) else ():\n"
+                   "        for member in vars(kind) if 'shoal' in kind.__module__ else ():\n"
+                   "            if not member.startswith('_'):\n"
+                   "                check(f'{name}.{member}', vars(kind)[member])\n")
+        result = self.run_command([self.python, "-c", program], environment=self.environment)
+        self.assertEqual(result.output, "")
+
     def test_import_is_light(self):
         result = self.run_command(
             [self.python, "-c", "import shoal, sys; print('numpy' in sys.modules)"],
