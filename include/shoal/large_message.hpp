@@ -56,9 +56,7 @@ class CountedEvent : public net::Completion {
   CountedEvent(TeamCore& core, std::string name) : core_(core), name_(std::move(name)) {
     core_.counts.message_queued(core_.scheduler().count_slot());
   }
-  ~CountedEvent() override {
-    core_.counts.messages_processed(core_.scheduler().count_slot());
-  }
+  ~CountedEvent() override { core_.counts.messages_processed(core_.scheduler().count_slot()); }
   /// Runs act() unless the scope has failed, and deletes this.
   void run() final;
   /// For traces: the phase of large message `id` that this event ends.
@@ -360,7 +358,7 @@ class LargeMessage {
     instance.invoke = &team::invoke_each<&LargeMessage::on_header>;
     using Functions = TypeList<BufferFn, ArrivalFn, ReleaseFn>;
     index_ = core.add_handler(handler_, options.name,
-                                 {naming::spelled<LargeMessage>(), typeid(Functions), place});
+                              {naming::spelled<LargeMessage>(), typeid(Functions), place});
     signature_ = instance.signature;
     if (options.own_order) flags_ |= team::kOwnOrderBit;
   }
@@ -538,8 +536,7 @@ class LargeMessage {
         team::multicast_large(*core_, {handler, signature_}, target, bytes, arguments,
                               team::share_function(std::move(release)));
       } else {
-        team::send_large(*core_, {handler | team::kLargeBit, signature_, target}, bytes,
-                         arguments,
+        team::send_large(*core_, {handler | team::kLargeBit, signature_, target}, bytes, arguments,
                          team::make_event(*core_, handler_->name, std::move(release)));
       }
     };
@@ -607,8 +604,7 @@ class LargeMessage {
     }
     team::receive_payload(message, header, bytes, instance.name,
                           [core = message.core, handler, arrive = std::move(arrive)] {
-                            team::submit_delivered(*core, handler->name, handler->priority,
-                                                   arrive);
+                            team::submit_delivered(*core, handler->name, handler->priority, arrive);
                           });
   }
 

@@ -21,8 +21,7 @@ struct ContextOf {};
 class MessageContext {
  public:
   /// Made by shoal for each message.
-  MessageContext(TeamCore& core, Rank world_source)
-      : core_(&core), world_source_(world_source) {}
+  MessageContext(TeamCore& core, Rank world_source) : core_(&core), world_source_(world_source) {}
 
   /// Rank of the sender in the team of the message; -1 if it is no member.
   [[nodiscard]] Rank source() const;

@@ -717,7 +717,8 @@ void bind_teams(nb::module_& module) {
 void bind(nb::module_& module) {
   module.doc() = "The library behind the package shoal.";
   if (shoal_takes_stacks() == 0)
-    throw nb::import_error("shoal: this Python 3.14 cannot be told the stacks of tasks: take a later 3.14");
+    throw nb::import_error(
+        "shoal: this Python 3.14 cannot be told the stacks of tasks: take a later 3.14");
   use_this_interpreter();
   nb::set_leak_warnings(false);  // the hooks stay, and with them what they refer to
   nb::register_exception_translator(

@@ -79,8 +79,8 @@ struct StackFunctions {
     constexpr unsigned long kFirstWithChecks = 0x030E0000;
     if (Py_Version < kFirstWithChecks) return;
     const auto find = [](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
-          dlsym(RTLD_DEFAULT, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(RTLD_DEFAULT, name));
       return function != nullptr;
     };
     are_missing = !find(set, "PyUnstable_ThreadState_SetStackProtection") ||

@@ -59,8 +59,8 @@ void ValueMessage::send(Rank target, std::span<const std::byte> bytes, const Tra
 
 void ValueMessage::multicast(const Recipients& recipients, std::span<const std::byte> bytes,
                              const TransferId& id, bool report, Function<void()> release) const {
-  team::multicast_large(team_, {handler(), receiver_->signature}, recipients,
-                        {bytes, bytes.size()}, encoded(id, report), std::move(release));
+  team::multicast_large(team_, {handler(), receiver_->signature}, recipients, {bytes, bytes.size()},
+                        encoded(id, report), std::move(release));
 }
 
 void ValueMessage::Receiver::on_header(void* self, const Message& message) {
@@ -86,12 +86,12 @@ void ValueMessage::Receiver::receive(const Message& message, const LargeHeader& 
   // The event's own reference: it may outlive the ValueMessage.
   auto self = std::static_pointer_cast<Receiver>(shared_from_this());
   if (message.multicast == nullptr) {
-    team::receive_large(message, header, place,
-                        team::make_event(*message.core, name,
-                                         [team = message.core, self = std::move(self), id] {
-                                           team::check_live(*team, *self);
-                                           self->functions.arrived(id, nullptr);
-                                         }));
+    team::receive_large(
+        message, header, place,
+        team::make_event(*message.core, name, [team = message.core, self = std::move(self), id] {
+          team::check_live(*team, *self);
+          self->functions.arrived(id, nullptr);
+        }));
     return;
   }
   auto forwarding = std::make_shared<Forwarding>();

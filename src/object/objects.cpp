@@ -78,15 +78,12 @@ Objects& Objects::of(TeamCore& core) {
 }
 
 // The core of a team outlives it, until no rank uses it.
-bool has_ended(TeamCore& core) {
-  return core.id() != 0 && core.services().find<Team>() == nullptr;
-}
+bool has_ended(TeamCore& core) { return core.id() != 0 && core.services().find<Team>() == nullptr; }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
   const auto& scope =
       static_cast<const TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
-  TeamCore* const core =
-      team == 0 ? &scope.messenger().world() : scope.messenger().find_core(team);
+  TeamCore* const core = team == 0 ? &scope.messenger().world() : scope.messenger().find_core(team);
   if (core == nullptr || has_ended(*core)) return nullptr;
   return &of(*core);
 }

@@ -76,8 +76,7 @@ void ClockSync::ask(team::Messenger& messenger, std::uint64_t round) {
 
 void ClockSync::on_question(const team::Message& message, ClockQuestion question) {
   question.remote_ticks = recorder_.now_ticks();
-  message.core->messenger().send_control(ClockMessages::answer, message.source,
-                                            encoded(question));
+  message.core->messenger().send_control(ClockMessages::answer, message.source, encoded(question));
 }
 
 void ClockSync::on_answer(const team::Message& /*message*/, ClockQuestion answer) {

@@ -88,9 +88,9 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
       collectives_(scope_),
       world_(std::make_unique<World>(
           scope_, collectives_,
-          World::Parts{options.args, options.launch, options.dry,
-                       options.machine != nullptr ? options.machine
-                                                  : std::make_shared<const Machine>()})),
+          World::Parts{
+              options.args, options.launch, options.dry,
+              options.machine != nullptr ? options.machine : std::make_shared<const Machine>()})),
       flow_(options.flow),
       memory_(options.memory),
       multicast_costs_(options.multicast_costs) {

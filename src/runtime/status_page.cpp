@@ -190,7 +190,7 @@ void StatusPage::on_request(const team::Message& message) {
   }
   for (const top::Sample& sample : samples) {
     message.core->messenger().send_control(StatusMessages::answer, message.source,
-                                              to_bytes(sample));
+                                           to_bytes(sample));
   }
 }
 

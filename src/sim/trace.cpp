@@ -118,7 +118,8 @@ std::vector<std::string> Trace::last_lines() const {
 
 namespace {
 
-// Control messages that a world sends while nothing happens in the program (src/team/control_message.cpp).
+// Control messages that a world sends while nothing happens in the program
+// (src/team/control_message.cpp).
 bool is_detection(std::string_view handler) {
   constexpr std::array<std::string_view, 4> kNames{"shoal::report", "shoal::request",
                                                    "shoal::confirmation", "shoal::done"};

@@ -52,10 +52,9 @@ void send_about(Messenger& messenger, const StaticHandler& handler, Rank rank, s
 
 /// To a member of the core's team, where the message waits until the team exists.
 template <class... Ts>
-void send_control(TeamCore& core, const StaticHandler& handler, Rank member,
-                  const Ts&... values) {
-  core.messenger().send_control(handler, core.to_world(member),
-                                   encoded(core.id(), values...), core.id());
+void send_control(TeamCore& core, const StaticHandler& handler, Rank member, const Ts&... values) {
+  core.messenger().send_control(handler, core.to_world(member), encoded(core.id(), values...),
+                                core.id());
 }
 
 /// A message of the world, which is counted. Caller: a handler.

@@ -286,8 +286,7 @@ void refuse_buffer(const std::string& name, std::size_t wanted, std::size_t give
       name, given, wanted));
 }
 
-void submit_delivered(TeamCore& core, std::string name, int priority,
-                      Function<void()> function) {
+void submit_delivered(TeamCore& core, std::string name, int priority, Function<void()> function) {
   auto task = sched::make_function_task(core, std::move(name), std::move(function));
   task->priority = priority;
   task->kind = sched::TaskKind::delivered;

@@ -67,7 +67,7 @@ class CoreTable {
 
   struct Entry {
     TeamCore* core = nullptr;  // nullptr: the team has ended
-    std::uint64_t around = 0;     // team around it
+    std::uint64_t around = 0;  // team around it
   };
 
   TeamCore* world_ = nullptr;  // set before the first step

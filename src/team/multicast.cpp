@@ -23,8 +23,8 @@ struct Content {
 };
 
 // A large message: other processes get its pieces, ranks of this one a reference to them.
-[[gnu::noinline]] void append_pieces_branch(TeamCore& core, net::Link& link,
-                                            const Content& content, const Branch& branch) {
+[[gnu::noinline]] void append_pieces_branch(TeamCore& core, net::Link& link, const Content& content,
+                                            const Branch& branch) {
   const std::vector<std::byte> head = multicast_part(content.header, branch.rest);
   net::MessageHeader message{content.route.handler | kMulticastBit, content.route.signature, 0,
                              core.id()};
@@ -41,8 +41,7 @@ struct Content {
   });
 }
 
-void append_branch(TeamCore& core, net::Link& link, const Content& content,
-                   const Branch& branch) {
+void append_branch(TeamCore& core, net::Link& link, const Content& content, const Branch& branch) {
   if (content.pieces != nullptr) [[unlikely]]
     return append_pieces_branch(core, link, content, branch);
   const std::vector<RankRun> runs = compress(branch.rest);
@@ -121,8 +120,7 @@ MulticastHeader first_header(const TeamCore& core, const MulticastTree& tree,
 void send_to(TeamCore& core, net::Lane lane, const Content& content, const MulticastTree& tree,
              std::span<const Rank> ranks) {
   for (const Branch& branch : branches_of(tree, ranks)) {
-    append_branch(core,
-                  core.admit_to(core.from_world(branch.child), lane, content.route.handler),
+    append_branch(core, core.admit_to(core.from_world(branch.child), lane, content.route.handler),
                   content, branch);
   }
 }

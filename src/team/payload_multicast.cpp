@@ -141,8 +141,8 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
   });
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(core_,
-             {handler.index() | kLargeBit | kOwnOrderBit | core_.flag_bits(),
-              handler.signature(), core_.from_world(child)},
+             {handler.index() | kLargeBit | kOwnOrderBit | core_.flag_bits(), handler.signature(),
+              core_.from_world(child)},
              {bytes, bytes.size()}, arguments, std::move(release));
 }
 
@@ -216,13 +216,13 @@ void join_carried(const Message& message, const LargeHeader& header, std::span<s
   const MulticastTree tree{passed.shape, passed.arity};
   Message from_parent = message;
   from_parent.source = multicast.parent;
-  receive_large(from_parent, header, place,
-                make_event(*message.core, "a multicast",
-                           [carried, tree, arrived = std::move(steps.arrived)] {
-                             const bool is_last = !pass_on(carried, tree);
-                             if (arrived) arrived();
-                             if (is_last && carried->done) carried->done();
-                           }));
+  receive_large(
+      from_parent, header, place,
+      make_event(*message.core, "a multicast", [carried, tree, arrived = std::move(steps.arrived)] {
+        const bool is_last = !pass_on(carried, tree);
+        if (arrived) arrived();
+        if (is_last && carried->done) carried->done();
+      }));
 }
 
 }  // namespace

@@ -248,7 +248,7 @@ struct Reception {
   const bool control;
   net::Run run;
   TeamCore* core;  // of the last run
-  Batch batch;        // of the run
+  Batch batch;     // of the run
   sched::HandlerMark mark;
   Batch::Watch watch;
   const Handler* handler = nullptr;  // of the last run, if handler_id says which; else nullptr

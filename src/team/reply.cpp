@@ -96,8 +96,7 @@ void fulfill(TeamCore& core, const RemotePromise<void>& promise) {
 void fail_promise(TeamCore& core, int rank, bool in_world, std::uint64_t number,
                   const std::string& function, const std::string& text) {
   const Address to = address_of(core, rank, in_world);
-  send(to.core, to.member, am<&Replies::accept_error>, number, world_rank_of(core), function,
-       text);
+  send(to.core, to.member, am<&Replies::accept_error>, number, world_rank_of(core), function, text);
 }
 
 }  // namespace team

@@ -349,8 +349,7 @@ void on_question(const MessageContext& context, std::uint64_t team, std::uint32_
   using Answer = StaticFunction<&on_name, Delivery::inlined>;
   Messenger& messenger = context.core().messenger();
   const TeamCore* const core = messenger.find_core(team);
-  const std::string name =
-      core != nullptr ? core->handlers().name_of(index) : "an active message";
+  const std::string name = core != nullptr ? core->handlers().name_of(index) : "an active message";
   messenger.send_control(Answer::handler, context.world_source(), encoded(team, index, name));
 }
 

@@ -126,7 +126,7 @@ void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> 
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   TeamCore& core = in_.core();
   PayloadCasts::of(core).join({core.to_world(source).value(), cast, false},
-                                 cast_place(core, source), place, {.done = then});
+                              cast_place(core, source), place, {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }

@@ -136,8 +136,8 @@ inline constexpr bool is_number_v =
 template <class K, class V>
 struct Slot {
   template <class PutOne, class PutSeveral>
-  Slot(TeamCore& core, const std::string& name, const std::source_location& place,
-       PutOne put_one, PutSeveral put_several)
+  Slot(TeamCore& core, const std::string& name, const std::source_location& place, PutOne put_one,
+       PutSeveral put_several)
       : put(put_one),
         one(core, put_one, team::model_options(name), place),
         several(core, put_several, team::model_options(name), place) {}

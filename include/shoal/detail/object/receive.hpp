@@ -201,8 +201,8 @@ SHOAL_ALWAYS_INLINE inline void send_to_target(const team::StaticHandler& handle
   const net::RunPrefix prefix = target.to_prefix();
   const std::uint32_t flags = core.flag_bits() | net::kPrefixBit | team::kOwnOrderBit;
   try {
-    team::send_message(core, {handler.index() | flags, handler.signature(), to, &prefix},
-                       Wires{}, std::forward<Args>(args)...);
+    team::send_message(core, {handler.index() | flags, handler.signature(), to, &prefix}, Wires{},
+                       std::forward<Args>(args)...);
   } catch (const CheckError&) {
     check_target(objects, target.number, handler, to);
     throw;
@@ -233,10 +233,9 @@ void queue_kept(team::Batch& batch, const Fixed&... fixed) {
   if (run.count == 0) return;
   const team::Message& message = batch.message();
   TeamCore& core = *message.core;
-  Objects::of(core).accept(
-      std::unique_ptr<Invocation>(
-          new Together(message, core.from_world(message.source), std::move(run), fixed...)),
-      nullptr);
+  Objects::of(core).accept(std::unique_ptr<Invocation>(new Together(
+                               message, core.from_world(message.source), std::move(run), fixed...)),
+                           nullptr);
 }
 
 template <class... As, class... Bs>
@@ -282,11 +281,10 @@ struct Receiver {
                      TypeList<Ws...>) {
     team::with_arguments(message, All{}, [&](Ls&... leads, auto&... values) {
       TeamCore& core = *message.core;
-      Objects::of(core).accept(
-          std::unique_ptr<Invocation>(new One(Target::from(*message.prefix),
-                                              core.from_world(message.source), Reply{leads...},
-                                              typename One::Values(stored<Ws>(values)...))),
-          &outside);
+      Objects::of(core).accept(std::unique_ptr<Invocation>(new One(
+                                   Target::from(*message.prefix), core.from_world(message.source),
+                                   Reply{leads...}, typename One::Values(stored<Ws>(values)...))),
+                               &outside);
     });
   }
   /// A view owns its elements from here on.

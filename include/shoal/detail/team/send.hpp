@@ -85,20 +85,19 @@ template <class... Ws, class... Args>
 }
 
 template <class... Ws, class... Args>
-SHOAL_ALWAYS_INLINE inline void send_as_bytes(TeamCore& core, net::Link& link,
-                                              const Route& route, TypeList<Ws...> types,
-                                              Args&&... args) {
+SHOAL_ALWAYS_INLINE inline void send_as_bytes(TeamCore& core, net::Link& link, const Route& route,
+                                              TypeList<Ws...> types, Args&&... args) {
   net::MessageHeader header = core.header_of(route, 0);
   const auto with_wires = [&](const auto&... wires) SHOAL_ALWAYS_INLINE {
     header.size_bytes = encoded_size<Ws...>(wires...);
     if (header.size_bytes >= net::kPieceBytes) [[unlikely]] {
       if (!core.is_local(link)) {
-        return core.append_pieces(link, header, {},
-                                     make_pieces(types, std::forward<Args>(args)...), route.prefix);
+        return core.append_pieces(link, header, {}, make_pieces(types, std::forward<Args>(args)...),
+                                  route.prefix);
       }
       if constexpr (!(wire::is_raw_v<Ws> && ...) && (can_store_v<Ws, Args&&> && ...)) {
         return core.append_object(link, header, header.size_bytes,
-                                     make_object(types, std::forward<Args>(args)...), route.prefix);
+                                  make_object(types, std::forward<Args>(args)...), route.prefix);
       }
     }
     if constexpr ((is_plain_v<Ws> && ...)) {
@@ -157,7 +156,7 @@ SHOAL_ALWAYS_INLINE inline void send_fitting(TeamCore& core, const Route& route,
     if (core.is_local(link)) {
       const std::size_t weight = encoded_size<Ws...>(as_wire<Ws>(args)...);
       core.append_object(link, core.header_of(route, 0), weight,
-                            make_object(wires, std::forward<Args>(args)...), route.prefix);
+                         make_object(wires, std::forward<Args>(args)...), route.prefix);
       return;
     }
   }
