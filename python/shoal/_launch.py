@@ -1,6 +1,7 @@
 """Processes that shoal.run(main, processes=N) starts, and their end."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import pickle
@@ -161,6 +162,7 @@ def _serve():
     from ._run import run
     rank = []
 
+    @functools.wraps(main)
     def main_of_rank(world):
         rank.append(world.rank)
         result = main(world)

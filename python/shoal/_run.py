@@ -157,7 +157,7 @@ def _place_of(name, function):
     _placed.add(name)
     if isinstance(function, functools.partial):
         function = function.func
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return None
     return f"{'/'.join(code.co_filename.split('/')[-3:])}:{code.co_firstlineno}"

@@ -58,6 +58,12 @@ class Programs(suite.Suite):
         process.send_signal(signal.SIGINT)
         return process.communicate(timeout=self.timeout)
 
+    def places_in(self, trace):
+        """Where a trace says that its tasks are, by their names."""
+        page = trace.with_suffix(".html")
+        self.run_command([self.program("shoal-trace"), "report", "-o", page, trace])
+        return json.loads(re.search('"places":({[^}]*})', page.read_text()).group(1))
+
     def seeds_repeat(self):
         """100 runs in one process have the hashes and the numbers of those in another process and
         another order."""
@@ -105,9 +111,7 @@ class Embedded(Programs):
         self.assertNotIn("shoal::", events)
         said = json.loads(self.run_command([trace, "why", "--json", path]).output)
         self.assertRegex(said["place"], r"^$|\.py:[1-9]")
-        page = path.with_suffix(".html")
-        self.run_command([trace, "report", "-o", page, path])
-        places = json.loads(re.search('"places":({[^}]*})', page.read_text()).group(1))
+        places = self.places_in(path)
         for task in ("the main function", self.TRACED[name]):
             self.assertRegex(places[task], rf"tests/python/{name}\.py:[1-9]")
         for task, place in places.items():
@@ -350,6 +354,12 @@ class Processes(Programs):
     def test_result(self):
         self.assertEqual(self.run_python("processes", "twice").output.strip(), "good")
         self.assertEqual(self.run_python("processes", "simulated").output.strip(), "good")
+
+    def test_traced(self):
+        trace = self.folder() / "run.trace"
+        self.run_python("processes", "whole", SHOAL_TRACE=str(trace))
+        place = self.places_in(trace)["the main function"]
+        self.assertRegex(place, r"tests/python/processes\.py:[1-9]")
 
     def test_exception(self):
         said = self.run_python("processes", "raises").output
