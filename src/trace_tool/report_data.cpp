@@ -386,7 +386,10 @@ class PageData {
     int workers = 0;
     for (const RankUsage& rank : analysis_.ranks) workers += rank.workers;
     Bins busy(model_.duration);
-    for (const Segment& segment : model_.segments) busy.add(segment.begin, segment.end);
+    for (std::uint32_t track = 0; track < model_.busy.size(); ++track) {
+      if (!is_worker(model_, track)) continue;
+      for (const Stretch& one : model_.busy[track]) busy.add(one.begin, one.end);
+    }
     Bins ready(model_.duration);
     Bins made(model_.duration);
     for (const Task& task : model_.tasks) {

@@ -1190,6 +1190,26 @@ TEST_F(TraceTool, Iterations_HaveTheTasksThatAreMadeInTheirSpans) {
     EXPECT_EQ(one.number, 10 + step);
     EXPECT_EQ(one.count, i == 1 ? 3U : 2U);  // with the one that the message has made
     EXPECT_EQ(one.busy, 20'000);
+// One of two workers runs a handler for the first half of the run, and then nothing.
+TEST_F(TraceTool, Report_HandlersAreBusyInTheChartOverTime) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  TwoRanks run(file("handled"));
+  run.at(0, 0);
+  message_handled(make_id(1, 0, 1), intern("question"));
+  run.at(50, 0);
+  message_done(make_id(1, 0, 1));
+  run.at(100, 0);
+  task_started(1, 0, intern("last"));
+  task_ended(1);
+  run.finish();
+  const Analysed found(file("handled"));
+  const auto data = nlohmann::json::parse(report_data(found.model, found.found));
+  const auto& busy = data.at("utilization");
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    EXPECT_NEAR(busy.at(i).get<double>(), 2 * i < busy.size() ? 0.5 : 0, 1e-3) << i;
+  }
+}
+
     EXPECT_EQ(one.begin, 3'000 + 20'000 * step);
     EXPECT_EQ(one.made, i == 1 ? 63'000 : 1'000 * step);
     EXPECT_EQ(one.end, i == 1 ? 63'000 : 23'000 + 20'000 * step);
