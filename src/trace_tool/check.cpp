@@ -67,6 +67,10 @@ class Checking {
       fail(fmt::format("{} events were dropped because buffers were full: {}", number("dropped"),
                        input_.drops().dump()));
     }
+    if (input_.dropped_descriptions() > 0) {
+      fail(fmt::format("{} descriptions were dropped because buffers were full",
+                       input_.dropped_descriptions()));
+    }
     if (!input_.end().empty() && events_ != number("events")) {
       fail(fmt::format("{} events can be read, and the trace says that there are {}", events_,
                        number("events")));

@@ -163,9 +163,15 @@ std::uint32_t Input::categories() const {
   return all;
 }
 
+std::uint64_t Input::dropped_descriptions() const {
+  const auto found = drops_.find("descriptions");
+  return found != drops_.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
 bool Input::has_losses() const {
   return end_.empty() || !damage_.empty() || number_at_end("parts_missing") > 0 ||
-         number_at_end("dropped") > 0 || !end_.value("damage", Json::array()).empty();
+         number_at_end("dropped") > 0 || dropped_descriptions() > 0 ||
+         !end_.value("damage", Json::array()).empty();
 }
 
 std::vector<std::string> Input::gaps() const {
@@ -189,6 +195,12 @@ std::vector<std::string> Input::gaps() const {
   }
   if (const std::uint64_t dropped = number_at_end("dropped"); dropped > 0) {
     all.push_back(fmt::format("{} events were dropped because buffers were full", dropped));
+  }
+  if (const std::uint64_t dropped = dropped_descriptions(); dropped > 0) {
+    all.push_back(
+        fmt::format("{} keys, dependencies and other descriptions were dropped because buffers "
+                    "were full",
+                    dropped));
   }
   return all;
 }

@@ -54,6 +54,8 @@ class Input {
   [[nodiscard]] std::uint32_t categories() const;
   /// Sentences on parts that the trace lacks by its tables; empty: it has all.
   [[nodiscard]] std::vector<std::string> gaps() const;
+  /// Number of descriptions, such as keys and dependencies, for which buffers had no room.
+  [[nodiscard]] std::uint64_t dropped_descriptions() const;
   /// Returns whether parts or events are missing that were recorded, or were to be.
   [[nodiscard]] bool has_losses() const;
   [[nodiscard]] const std::vector<TrackRow>& tracks() const { return tracks_; }

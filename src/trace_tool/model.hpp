@@ -213,6 +213,8 @@ class Model {
   /// Returns whether events may be missing among those of the recorded categories.
   [[nodiscard]] bool has_losses() const;
   /// Tasks and messages that a task has waited for, each once: all that were recorded.
+  /// Returns whether only some regions of the run were recorded.
+  [[nodiscard]] bool has_regions() const { return has_regions_; }
   [[nodiscard]] std::span<const Cause> needs_of(std::uint32_t task) const {
     if (needs_begin_.empty()) return {};
     return std::span(needs_).subspan(needs_begin_[task],

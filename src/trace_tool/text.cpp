@@ -318,6 +318,8 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   Lines out;
   out.add("A: {}: {}", a.input().path(), title_of(a.input()));
   out.add("B: {}: {}", b.input().path(), title_of(b.input()));
+  if (const auto gaps = a.gaps(); !gaps.empty()) out.add("A: {}", partial_text(gaps));
+  if (const auto gaps = b.gaps(); !gaps.empty()) out.add("B: {}", partial_text(gaps));
   const auto before = static_cast<double>(of_a.duration);
   const auto after = static_cast<double>(of_b.duration);
   const std::string not_in_a = not_modelled_text(a.input());

@@ -49,13 +49,15 @@ struct Verdict {
 };
 
 /// The verdict rests on the hint that costs most. Without a hint, it tells which of the bounds, or
-/// which part of the critical path, the run comes near to.
+/// which part of the critical path, the run comes near to. Of a trace with losses it is "unknown".
 [[nodiscard]] Verdict verdict_on(const Model& model, const Analysis& analysis);
 /// Why B takes longer than A, or the reverse.
 [[nodiscard]] Verdict verdict_on_difference(const Model& a, const Analysis& of_a, const Model& b,
                                             const Analysis& of_b);
 
 [[nodiscard]] std::string text_of(const Verdict& verdict);
-[[nodiscard]] std::string json_of(const Verdict& verdict, std::int64_t duration);
+/// For programs. `gaps`: parts that the trace lacks, or the two.
+[[nodiscard]] std::string json_of(const Verdict& verdict, std::int64_t duration,
+                                  const std::vector<std::string>& gaps);
 
 }  // namespace shoal::trace_tool

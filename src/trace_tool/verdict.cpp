@@ -230,16 +230,22 @@ Verdict of_imbalance(const Analysis& analysis, const Part& rank) {
   return verdict;
 }
 
-Verdict of_waiting(const Analysis& analysis) {
+/// Causes that waiting is left beside, as far as messages were recorded.
+std::string_view others_than_waiting(bool has_messages) {
+  return has_messages ? "neither work, a chain of tasks nor messages"
+                      : "neither work nor a chain of tasks";
+}
+
+Verdict of_waiting(const Model& model, const Analysis& analysis) {
   Verdict verdict;
   verdict.bound = "waiting";
   verdict.without_ns = least_of(analysis);
   verdict.share =
       number(analysis.duration - verdict.without_ns) / std::max(number(analysis.duration), 1.0);
   verdict.sentences[0] = fmt::format(
-      "The run takes {} and is bound by waiting: workers have no task, and neither work, a chain "
-      "of tasks nor messages explain {} of it.",
-      time_text(number(analysis.duration)), share_text(verdict.share, 1));
+      "The run takes {} and is bound by waiting: workers have no task, and {} explain {} of it.",
+      time_text(number(analysis.duration)), others_than_waiting(model.has(Category::message)),
+      share_text(verdict.share, 1));
   verdict.sentences[1] = fmt::format("Without it, it would take {} at least ({}).",
                                      time_text(number(verdict.without_ns)), floor_text(analysis));
   std::string most;
@@ -251,16 +257,29 @@ Verdict of_waiting(const Analysis& analysis) {
   return verdict;
 }
 
-Verdict unknown(const Analysis& analysis) {
+constexpr std::string_view kEventsLost = "events-lost";
+constexpr std::string_view kWhole = "record the whole run again, with all its processes";
+
+/// Nothing is known of what bounds the run.
+Verdict unknown(const Analysis& analysis, std::string_view reason, std::string_view remedy) {
   Verdict verdict;
   verdict.bound = "unknown";
   verdict.without_ns = analysis.duration;
-  verdict.sentences[0] = fmt::format(
-      "The run takes {}; tasks were not recorded, so that nothing is known of what "
-      "bounds it.",
-      time_text(number(analysis.duration)));
+  verdict.sentences[0] =
+      fmt::format("The trace covers {}; {}, so that nothing is known of what bounds the run.",
+                  time_text(number(analysis.duration)), reason);
   verdict.sentences[1] = "What it would take without that is not known either.";
-  verdict.sentences[2] = "To change: record all categories.";
+  verdict.sentences[2] = fmt::format("To change: {}.", remedy);
+  return verdict;
+}
+
+/// Missing tasks and messages would be taken for idleness, and for shorter chains.
+Verdict of_losses(const Analysis& analysis) {
+  const bool has_drops = std::any_of(analysis.hints.begin(), analysis.hints.end(),
+                                     [](const Hint& hint) { return hint.kind == kEventsLost; });
+  Verdict verdict = unknown(analysis, "it has lost parts or events of its run",
+                            has_drops ? story_of(kEventsLost)->remedy : kWhole);
+  if (has_drops) verdict.cause = kEventsLost;
   return verdict;
 }
 
@@ -268,11 +287,14 @@ Verdict unknown(const Analysis& analysis) {
 
 Verdict verdict_on(const Model& model, const Analysis& analysis) {
   const Hint* most = nullptr;
+  if (model.has_losses()) return of_losses(analysis);
   for (const Hint& hint : analysis.hints) {
     if (most == nullptr || hint.share > most->share) most = &hint;
   }
   if (most != nullptr) return of_hint(model, analysis, *most);
-  if (!model.has(Category::task) || analysis.duration == 0) return unknown(analysis);
+  if (!model.has(Category::task) || analysis.duration == 0) {
+    return unknown(analysis, "tasks were not recorded", "record all categories");
+  }
   constexpr double kNear = 0.75;
   const double whole = number(analysis.duration);
   const double area = number(analysis.bounds.area) / whole;
@@ -287,7 +309,11 @@ Verdict verdict_on(const Model& model, const Analysis& analysis) {
   if (imbalance >= kNear && imbalance >= chain) return of_imbalance(analysis, rank);
   const double waiting = 1 - std::max({area, chain, messages});
   if (messages >= std::max({area, chain, waiting})) return of_messages(model, analysis);
-  if (waiting > std::max(area, chain)) return of_waiting(analysis);
+  if (waiting > std::max(area, chain)) {
+    if (!model.has_regions()) return of_waiting(model, analysis);
+    return unknown(analysis, "workers may have run tasks outside of the recorded regions",
+                   "record the whole run");
+  }
   return area >= chain ? of_work(model, analysis) : of_chain(model, analysis);
 }
 
@@ -302,7 +328,7 @@ struct Change {
 };
 
 /// Parts of the time of a run on one worker, as far as they are about one thing.
-std::vector<Change> changes_between(const Analysis& a, const Analysis& b) {
+std::vector<Change> changes_between(const Analysis& a, const Analysis& b, bool has_messages) {
   std::vector<Change> all;
   all.push_back({"work", "its work takes longer", "", b.bounds.area - a.bounds.area});
   all.push_back(
@@ -310,8 +336,10 @@ std::vector<Change> changes_between(const Analysis& a, const Analysis& b) {
   const auto messages = [](const Analysis& of) {
     return sum_on_path(of, PathStep::What::message) + sum_on_path(of, PathStep::What::blocked);
   };
-  all.push_back(
-      {"messages", "more of its critical path is messages", "", messages(b) - messages(a)});
+  if (has_messages) {
+    all.push_back(
+        {"messages", "more of its critical path is messages", "", messages(b) - messages(a)});
+  }
   all.push_back({"imbalance", "its busiest rank has more to do", "",
                  (busiest_rank(b).ns - b.bounds.area) - (busiest_rank(a).ns - a.bounds.area)});
   std::stable_sort(all.begin(), all.end(),
@@ -337,7 +365,8 @@ std::string grown_most(const Analysis& a, const Analysis& b) {
 
 /// Why `slow`, called `name`, takes longer than `fast`.
 Verdict why_slower(const std::string& name, const std::string& other, const Model& slow,
-                   const Analysis& of_slow, const Analysis& of_fast) {
+                   const Analysis& of_slow, const Model& fast, const Analysis& of_fast) {
+  const bool has_messages = slow.has(Category::message) && fast.has(Category::message);
   const double more = number(of_slow.duration - of_fast.duration);
   const std::string head =
       fmt::format("{} takes {} longer than {} ({})", name, time_text(more), other,
@@ -366,13 +395,12 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
                                        time_text(number(verdict.without_ns)), floor_text(of_slow));
     return verdict;
   }
-  const Change change = changes_between(of_fast, of_slow).front();
+  const Change change = changes_between(of_fast, of_slow, has_messages).front();
   Verdict verdict;
   if (number(change.ns) < kMuch * more) {
-    verdict = of_waiting(of_slow);
-    verdict.sentences[0] = fmt::format(
-        "{}: its workers wait longer, and neither work, a chain of tasks nor messages explain it.",
-        head);
+    verdict = of_waiting(slow, of_slow);
+    verdict.sentences[0] = fmt::format("{}: its workers wait longer, and {} explain it.", head,
+                                       others_than_waiting(has_messages));
     return verdict;
   }
   verdict.bound = change.bound;
@@ -392,14 +420,33 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
 }
 
 }  // namespace
+/// Returns whether nothing can be said of the times of a trace.
+bool is_unknown(const Model& model) { return model.has_losses() || !model.has(Category::task); }
+
+Verdict unknown_difference(const Model& a, const Analysis& of_a, const Model& b,
+                           const Analysis& of_b) {
+  Verdict verdict;
+  verdict.bound = "unknown";
+  verdict.without_ns = of_b.duration;
+  verdict.sentences[0] = fmt::format(
+      "The traces cover {} (A) and {} (B); {} not whole, so that nothing is known of what makes "
+      "one run slower.",
+      time_text(number(of_a.duration)), time_text(number(of_b.duration)),
+      is_unknown(a) ? (is_unknown(b) ? "A and B are" : "A is") : "B is");
+  verdict.sentences[1] = "What it would take without that is not known either.";
+  verdict.sentences[2] = fmt::format("To change: {}, and all categories.", kWhole);
+  return verdict;
+}
+
 
 Verdict verdict_on_difference(const Model& a, const Analysis& of_a, const Model& b,
                               const Analysis& of_b) {
   constexpr double kAlike = 0.03;
+  if (is_unknown(a) || is_unknown(b)) return unknown_difference(a, of_a, b, of_b);
   const double before = std::max(number(of_a.duration), 1.0);
   const double after = std::max(number(of_b.duration), 1.0);
-  if (after - before >= kAlike * before) return why_slower("B", "A", b, of_b, of_a);
-  if (before - after >= kAlike * after) return why_slower("A", "B", a, of_a, of_b);
+  if (after - before >= kAlike * before) return why_slower("B", "A", b, of_b, a, of_a);
+  if (before - after >= kAlike * after) return why_slower("A", "B", a, of_a, b, of_b);
   Verdict verdict;
   verdict.bound = "nothing";
   verdict.without_ns = of_b.duration;
@@ -416,12 +463,14 @@ std::string text_of(const Verdict& verdict) {
   return text;
 }
 
-std::string json_of(const Verdict& verdict, std::int64_t duration) {
+std::string json_of(const Verdict& verdict, std::int64_t duration,
+                    const std::vector<std::string>& gaps) {
   using Json = nlohmann::ordered_json;
-  const Json all = {{"bound", verdict.bound},        {"cause", verdict.cause},
-                    {"place", verdict.place},        {"duration_ns", duration},
-                    {"share", verdict.share},        {"without_ns", verdict.without_ns},
-                    {"sentences", verdict.sentences}};
+  Json all = {{"bound", verdict.bound},        {"cause", verdict.cause},
+              {"place", verdict.place},        {"duration_ns", duration},
+              {"share", verdict.share},        {"without_ns", verdict.without_ns},
+              {"sentences", verdict.sentences}};
+  if (!gaps.empty()) all["partial"] = gaps;
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

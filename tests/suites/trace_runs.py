@@ -164,7 +164,13 @@ class Paused(Runs):
                 run.kill()
         text = self.tool("check", path, expected=KILLED)
         self.assertRegex(text, "killed")
-        self.assertRegex(self.summary(path), "\ngemm +[0-9]+ ")
+        first, _, rest = self.summary(path).partition("\n")
+        self.assertRegex(first, "^this trace is partial: .*(the run was killed: its last events are "
+                                "missing|the file is cut off); only some regions of the run were "
+                                "recorded$")
+        self.assertRegex(rest, "\ngemm +[0-9]+ ")
+        self.assertNotRegex(rest, "\nhint: ")
+        self.assertRegex(self.tool("why", path), "^this trace is partial: .*\n.*nothing is known")
         self.assertRegex(self.events(path), "region")
 
     def until(self, run, holds):

@@ -499,7 +499,7 @@ TEST_F(TraceTool, PartialTraces_SaySoFirstAndNothingIsMadeUp) {
   message_sent(make_id(0, 1, 1), 1, 100, 0);
   Track::leave();
   recorder.finish();
-  for (const char* command : {"summary ", "check "}) {
+  for (const char* command : {"summary ", "check ", "why "}) {
     EXPECT_THAT(run_tool(command + file("p")),
                 ::testing::StartsWith("this trace is partial: only these categories were "
                                       "recorded: message; the parts of 1 processes are missing\n"));
@@ -513,6 +513,109 @@ TEST_F(TraceTool, PartialTraces_SaySoFirstAndNothingIsMadeUp) {
   EXPECT_THAT(data.at("title").get<std::string>(), ::testing::StartsWith("this trace is partial"));
   const Analysed whole(record(rounds_world(2, 3, 1000), "whole"));
   EXPECT_THAT(summary_text(whole.model, whole.found), ::testing::StartsWith("made up on 2 ranks"));
+}
+
+// The end is cut off from the trace of a run with a slow rank.
+TEST_F(TraceTool, TruncatedTraces_HaveNeitherHintsNorAVerdict) {
+  TraceWorld world = rounds_world(4, 30, 100'000);
+  world.slow_down(2, 3);
+  const std::string whole = record(world, "whole");
+  const std::string cut = record(std::move(world), "cut");
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 30);
+  const std::string partial = "this trace is partial: the trace has no end: it was cut off";
+  for (const char* command : {"summary ", "check ", "why "}) {
+    EXPECT_THAT(run_tool(command + cut), ::testing::StartsWith(partial)) << command;
+  }
+  const Analysed run(cut);
+  EXPECT_EQ(run.model.tasks.size(), 120U);
+  EXPECT_THAT(run.hint_kinds(), IsEmpty());
+  EXPECT_THAT(run_tool("why " + cut), HasSubstr("nothing is known of what bounds the run"));
+  const auto facts = nlohmann::json::parse(run_tool("why --json " + cut));
+  EXPECT_EQ(facts.at("bound"), "unknown");
+  EXPECT_EQ(facts.at("cause"), "");
+  EXPECT_EQ(facts.at("without_ns"), facts.at("duration_ns"));
+  EXPECT_EQ(facts.at("partial").at(0), "the trace has no end: it was cut off");
+  EXPECT_FALSE(nlohmann::json::parse(run_tool("why --json " + whole)).contains("partial"));
+  for (const auto& [command, name] :
+       {std::pair("diff " + cut + " " + whole, "A"), {"diff " + whole + " " + cut, "B"}}) {
+    const std::string text = run_tool(command);
+    EXPECT_THAT(text, HasSubstr("\n" + std::string(name) + ": " + partial));
+    EXPECT_THAT(text, HasSubstr(std::string(name) + " is not whole, so that nothing is known"));
+  }
+  const auto difference = nlohmann::json::parse(run_tool("diff --json " + whole + " " + cut));
+  EXPECT_EQ(difference.at("bound"), "unknown");
+  EXPECT_EQ(difference.at("partial").at(0), "B: the trace has no end: it was cut off");
+}
+
+/// Writes the trace of one task whose recorder has dropped some events.
+void write_lossy(const std::string& path, const std::string& drops, const std::string& end) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): of a file
+  FileHeader header;
+  header.clock = ClockKind::merged;
+  FileWriter writer(path, header);
+  writer.write_text(ChunkType::tracks, R"([{"track":0,"rank":0,"worker":0,"name":"worker 0"}])");
+  writer.write_name(1, "step");
+  std::array<Event, 2> events{};
+  for (Event& event : events) event.id = 7;
+  events[0].name = 1;
+  events[0].set(0, Kind::task_started);
+  events[1].time = 10'000;
+  events[1].set(0, Kind::task_ended);
+  writer.write_records(ChunkType::events, std::span<const Event>(events));
+  writer.write_text(ChunkType::drops, drops);
+  writer.write_text(ChunkType::end, end);
+}
+
+TEST_F(TraceTool, DroppedEvents_AreTheOnlyHintAndLeaveNoVerdict) {
+  write_lossy(file("events"), R"({"task":5,"message":2})", R"({"events":2,"dropped":7})");
+  write_lossy(file("keys"), R"({"descriptions":7})", R"({"events":2,"dropped":0})");
+  for (const char* const name : {"events", "keys"}) {
+    const Analysed run(file(name));
+    EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("events-lost"));
+    EXPECT_THAT(run.hint("events-lost"), HasSubstr("were dropped because buffers were full"));
+    const Verdict verdict = verdict_on(run.model, run.found);
+    EXPECT_EQ(verdict.bound, "unknown");
+    EXPECT_EQ(verdict.cause, "events-lost");
+    EXPECT_EQ(verdict.share, 0);
+    EXPECT_THAT(verdict.sentences[2], HasSubstr("larger buffers"));
+    EXPECT_THAT(run_tool("summary " + file(name)),
+                ContainsRegex("^this trace is partial: 7 [a-z, ]+ were dropped because buffers"));
+    EXPECT_THAT(run_tool("check " + file(name)), HasSubstr("not as it should be"));
+    EXPECT_EQ(status_, 1);
+  }
+  write_lossy(file("whole"), "{}", R"({"events":2,"dropped":0})");
+  EXPECT_THAT(Analysed(file("whole")).hint_kinds(), IsEmpty());
+}
+
+// A task at the begin of the run, one at its end, and nothing in between: everything was recorded,
+// only tasks, or only regions.
+TEST_F(TraceTool, Verdicts_NameNoCauseThatWasNotRecorded) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const std::string what : {"all", "task", "region"}) {
+    shoal::testing::SetTime time;
+    Options options = shoal::testing::options_with(time, file(what));
+    options.identity = {{"program", "p"}, {"categories", what == "task" ? "task" : "all"}};
+    Recorder recorder(options);
+    const Track worker = recorder.make_track(0, 0, "worker 0");
+    worker.enter();
+    for (const std::uint64_t id : {1U, 2U}) {
+      time.set(90'000 * (id - 1));
+      task_started(id, 0, intern("step"));
+      time.set(time.now_ns() + 10'000);
+      task_ended(id);
+      if (what == "region") recorder.pause();
+      if (what == "region") recorder.resume();
+    }
+    Track::leave();
+    recorder.finish();
+    const Analysed run(file(what));
+    const Verdict verdict = verdict_on(run.model, run.found);
+    EXPECT_EQ(verdict.bound, what == "region" ? "unknown" : "waiting");
+    EXPECT_THAT(verdict.sentences[0],
+                HasSubstr(what == "all"    ? "neither work, a chain of tasks nor messages explain"
+                          : what == "task" ? "neither work nor a chain of tasks explain"
+                                           : "outside of the recorded regions"));
+  }
 }
 
 /// Steps on all ranks, each behind the last one of rank 2, of which one takes long.

@@ -78,7 +78,7 @@ int run_why(const Arguments& with) {
   const Verdict verdict = verdict_on(model, analysis);
   const std::string partial = partial_text(model.gaps());
   if (with.json) {
-    fmt::print("{}", json_of(verdict, analysis.duration));
+    fmt::print("{}", json_of(verdict, analysis.duration, model.gaps()));
   } else {
     fmt::print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
   }
@@ -94,6 +94,14 @@ int run_convert(const Arguments& with) {
   return 0;
 }
 
+/// Parts that two traces lack: "A: the trace has no end".
+std::vector<std::string> gaps_of(const Model& a, const Model& b) {
+  std::vector<std::string> all;
+  for (const std::string& gap : a.gaps()) all.push_back("A: " + gap);
+  for (const std::string& gap : b.gaps()) all.push_back("B: " + gap);
+  return all;
+}
+
 int run_diff(const Arguments& with) {
   Input a(with.file);
   Input b(with.other);
@@ -102,7 +110,8 @@ int run_diff(const Arguments& with) {
   const Analysis in_a = analyse(of_a);
   const Analysis in_b = analyse(of_b);
   if (with.json) {
-    fmt::print("{}", json_of(verdict_on_difference(of_a, in_a, of_b, in_b), in_b.duration));
+    fmt::print("{}", json_of(verdict_on_difference(of_a, in_a, of_b, in_b), in_b.duration,
+                             gaps_of(of_a, of_b)));
   } else if (with.output.empty()) {
     fmt::print("{}", diff_text(of_a, in_a, of_b, in_b));
   } else {
