@@ -1207,7 +1207,47 @@ TEST_F(TraceTool, Report_WorksInABrowser) {
   const std::string output =
       run(std::string(check) + " " + file("page.html") +
           " --search '(17)' --expect 'rank 2 is slow' --expect 'most for step from rank 2'"
-          " --expect '</script><b>'");
+          " --expect '</script><b>' --hints 1 --needs");
+  constexpr int kSkipped = 77;
+  if (status_ == kSkipped) GTEST_SKIP() << output;
+  EXPECT_EQ(status_, 0) << output;
+}
+
+// Three iterations of a task on a datum, each of which needs the one before.
+TEST_F(TraceTool, Report_ShowsIterationsAndDataInABrowser) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Recorder recorder(shoal::testing::options_with(time, file("relaxed")));
+  const Track first = recorder.make_track(0, 0, "worker 0");
+  const Track second = recorder.make_track(0, 1, "worker 1");
+  first.enter();
+  task_started(100, 0, intern(kMainName));
+  describe_name(Fact::datum, "A[1, 2]", "2048 1");
+  describe_name(Fact::datum, "sum", "8 0");
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    first.enter();
+    {
+      const Span span(kIterationName, i);
+      task_submitted(i, 0, intern("relax"));
+      describe_task(i, "(A[1, 2], sum)");
+      if (i > 1) depends_on(i, i - 1);
+    }
+    second.enter();
+    time.set(time.now_ns() + 10'000);
+    task_started(i, 0, 0);
+    time.set(time.now_ns() + 1'000);
+    task_ended(i);
+  }
+  first.enter();
+  time.set(time.now_ns() + 10'000);
+  task_ended(100);
+  Track::leave();
+  recorder.finish();
+  run_tool("report " + file("relaxed") + " -o " + file("page.html"));
+  ASSERT_EQ(status_, 0);
+  const std::string output =
+      run(std::string(std::getenv("SHOAL_CHECK_PAGE")) + " " + file("page.html") +  // NOLINT
+          " --search 'A[1, 2]' --panel 'datum A[1, 2]: 2.00 KiB of rank 1' --iterations --needs");
   constexpr int kSkipped = 77;
   if (status_ == kSkipped) GTEST_SKIP() << output;
   EXPECT_EQ(status_, 0) << output;
