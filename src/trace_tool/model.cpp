@@ -30,7 +30,8 @@ Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(u
 void Model::add_fact(trace::Fact fact, std::string name, const std::string& value) {
   switch (fact) {
     case trace::Fact::place:
-      places.try_emplace(std::move(name), value);
+      if (auto& all = places[std::move(name)]; std::ranges::find(all, value) == all.end())
+        all.push_back(value);
       break;
     case trace::Fact::colour:
       colours.try_emplace(std::move(name), value);

@@ -187,9 +187,10 @@ class Model {
   std::vector<std::vector<Stretch>> busy;  // by track, in the order of time, apart
   // Times between two creations in a row, one after the other on a track: the cost of each.
   std::vector<std::int64_t> creations;
-  std::vector<Usage> usage;                                 // by track
-  std::unordered_map<std::uint64_t, std::string> keys;      // of tasks that were described, by id
-  std::map<std::string, std::string, std::less<>> places;   // FILE:LINE of tasks and handlers
+  std::vector<Usage> usage;                             // by track
+  std::unordered_map<std::uint64_t, std::string> keys;  // of tasks that were described, by id
+  // FILE:LINE of tasks and handlers, by name: at least one each, as recorded.
+  std::map<std::string, std::vector<std::string>, std::less<>> places;
   std::map<std::string, std::string, std::less<>> colours;  // RRGGBB, likewise by name
   std::map<std::string, Datum, std::less<>> data;           // by name
   std::int64_t duration = 0;
@@ -212,9 +213,9 @@ class Model {
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether events may be missing among those of the recorded categories.
   [[nodiscard]] bool has_losses() const;
-  /// Tasks and messages that a task has waited for, each once: all that were recorded.
   /// Returns whether only some regions of the run were recorded.
   [[nodiscard]] bool has_regions() const { return has_regions_; }
+  /// Tasks and messages that a task has waited for, each once: all that were recorded.
   [[nodiscard]] std::span<const Cause> needs_of(std::uint32_t task) const {
     if (needs_begin_.empty()) return {};
     return std::span(needs_).subspan(needs_begin_[task],

@@ -67,10 +67,11 @@ const Story* story_of(std::string_view kind) {
   return found == kStories.end() ? nullptr : &*found;
 }
 
-/// Where the tasks or handlers of a name come from; "" if that was not recorded.
+/// Where the tasks or handlers of a name come from, the first place of several; "" if that was not
+/// recorded.
 std::string place_of(const Model& model, const std::string& name) {
   const auto found = model.places.find(name);
-  return found == model.places.end() ? "" : found->second;
+  return found == model.places.end() ? "" : found->second.front();
 }
 
 std::string in_brackets(const std::string& name, const std::string& place) {
@@ -286,8 +287,8 @@ Verdict of_losses(const Analysis& analysis) {
 }  // namespace
 
 Verdict verdict_on(const Model& model, const Analysis& analysis) {
-  const Hint* most = nullptr;
   if (model.has_losses()) return of_losses(analysis);
+  const Hint* most = nullptr;
   for (const Hint& hint : analysis.hints) {
     if (most == nullptr || hint.share > most->share) most = &hint;
   }
@@ -419,7 +420,6 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
   return verdict;
 }
 
-}  // namespace
 /// Returns whether nothing can be said of the times of a trace.
 bool is_unknown(const Model& model) { return model.has_losses() || !model.has(Category::task); }
 
@@ -438,11 +438,12 @@ Verdict unknown_difference(const Model& a, const Analysis& of_a, const Model& b,
   return verdict;
 }
 
+}  // namespace
 
 Verdict verdict_on_difference(const Model& a, const Analysis& of_a, const Model& b,
                               const Analysis& of_b) {
-  constexpr double kAlike = 0.03;
   if (is_unknown(a) || is_unknown(b)) return unknown_difference(a, of_a, b, of_b);
+  constexpr double kAlike = 0.03;
   const double before = std::max(number(of_a.duration), 1.0);
   const double after = std::max(number(of_b.duration), 1.0);
   if (after - before >= kAlike * before) return why_slower("B", "A", b, of_b, a, of_a);

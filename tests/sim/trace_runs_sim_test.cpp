@@ -428,8 +428,9 @@ TEST_F(TraceRuns, PlacesAndColours_AreKnownByName) {
     flow.wait();
   }));
   for (const char* const name : {"cell", "greeting", "step", "a"}) {
-    EXPECT_THAT(path.model.places.find(name)->second,
-                ::testing::MatchesRegex(".*trace_runs_sim_test.cpp:[0-9]+"));
+    EXPECT_THAT(
+        path.model.places.find(name)->second,
+        ::testing::ElementsAre(::testing::MatchesRegex(".*trace_runs_sim_test.cpp:[0-9]+")));
   }
   EXPECT_EQ(path.model.colours, (std::map<std::string, std::string, std::less<>>{{"a", "336699"}}));
 }

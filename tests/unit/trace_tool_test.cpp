@@ -896,32 +896,38 @@ TEST_F(TraceTool, BoundTasks_HaveAnotherRemedyInPython) {
   }
 }
 
+/// Records a task that has a colour and two places, and one that has neither.
+void record_colours(const std::string& path) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  shoal::testing::SetTime time;
+  Recorder recorder(shoal::testing::options_with(time, path));
+  const Track worker = recorder.make_track(0, 0, "worker 0");
+  worker.enter();
+  describe_name(Fact::colour, "potrf", "0da860");
+  for (const char* const line : {"17", "42", "17"}) {
+    describe_name(Fact::place, "potrf", std::string("apps/cholesky.cpp:") + line);
+  }
+  describe_name(Fact::datum, "A[1, 2]", "2048 1");
+  describe_name(Fact::datum, "damaged", "much");
+  std::uint64_t id = 1;
+  for (const char* const name : {"potrf", "gemm"}) {
+    time.set(1000 + time.now_ns());
+    task_started(id, 0, intern(name));
+    time.set(1000 + time.now_ns());
+    task_ended(id++);
+  }
+  Track::leave();
+  recorder.finish();
+}
+
 TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   const std::string path = shoal::trace::part_path(file("coloured"), 0);
-  {
-    using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
-    shoal::testing::SetTime time;
-    Recorder recorder(shoal::testing::options_with(time, path));
-    const Track worker = recorder.make_track(0, 0, "worker 0");
-    worker.enter();
-    describe_name(Fact::colour, "potrf", "0da860");
-    describe_name(Fact::place, "potrf", "apps/cholesky.cpp:17");
-    describe_name(Fact::datum, "A[1, 2]", "2048 1");
-    describe_name(Fact::datum, "damaged", "much");
-    std::uint64_t id = 1;
-    for (const char* const name : {"potrf", "gemm"}) {
-      time.set(1000 + time.now_ns());
-      task_started(id, 0, intern(name));
-      time.set(1000 + time.now_ns());
-      task_ended(id++);
-    }
-    Track::leave();
-    recorder.finish();
-  }
+  record_colours(path);
   const Analysed run(path);
   const auto data = nlohmann::json::parse(report_data(run.model, run.found));
   EXPECT_EQ(data.at("colours"), (nlohmann::json{{"potrf", "0da860"}}));
-  EXPECT_EQ(data.at("places"), (nlohmann::json{{"potrf", "apps/cholesky.cpp:17"}}));
+  EXPECT_EQ(data.at("places").at("potrf"),
+            (nlohmann::json{"apps/cholesky.cpp:17", "apps/cholesky.cpp:42"}));
   EXPECT_EQ(data.at("data"), nlohmann::json::parse(R"({"A[1, 2]": [2048, 1]})"));
   Input input(path);
   to_dot(input, file("c.dot"));
@@ -938,6 +944,20 @@ TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   EXPECT_EQ(slices.at("potrf").at("cname"), "rail_load");  // nearly the same
   EXPECT_EQ(slices.at("potrf").at("args").at("colour"), "#0da860");
   EXPECT_FALSE(slices.at("gemm").contains("cname"));
+}
+
+TEST_F(TraceTool, Otf2_HasPlacesAndColours) {
+  const std::string path = shoal::trace::part_path(file("coloured"), 0);
+  record_colours(path);
+  const std::string output = run_tool("convert --to otf2 " + path + " -o " + file("archive"));
+  if (status_ != 0) GTEST_SKIP() << output;
+  if (!has_command("otf2-print")) GTEST_SKIP() << "otf2-tools is not installed";
+  const std::string print = run("otf2-print -G " + file("archive/traces.otf2"));
+  EXPECT_EQ(status_, 0) << print;
+  EXPECT_THAT(print, ContainsRegex("REGION [^\n]*\"potrf\"[^\n]*\"#0da860\"[^\n]*"
+                                   "\"apps/cholesky.cpp\"[^\n]* 17[^\n]* 17"));
+  EXPECT_THAT(print, ContainsRegex("REGION [^\n]*\"gemm\""));
+  EXPECT_THAT(print, Not(ContainsRegex("REGION [^\n]*\"gemm\"[^\n]*(#|cpp)")));
 }
 
 TEST_F(TraceTool, Verdicts_NameTheBound) {
@@ -1170,6 +1190,26 @@ TEST_F(TraceTool, Report_HasTheFindingsAndAllRows) {
   EXPECT_NEAR(sum / static_cast<double>(data.at("utilization").size()), 0.5, 0.01);
 }
 
+// One of two workers runs a handler for the first half of the run, and then nothing.
+TEST_F(TraceTool, Report_HandlersAreBusyInTheChartOverTime) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  TwoRanks run(file("handled"));
+  run.at(0, 0);
+  message_handled(make_id(1, 0, 1), intern("question"));
+  run.at(50, 0);
+  message_done(make_id(1, 0, 1));
+  run.at(100, 0);
+  task_started(1, 0, intern("last"));
+  task_ended(1);
+  run.finish();
+  const Analysed found(file("handled"));
+  const auto data = nlohmann::json::parse(report_data(found.model, found.found));
+  const auto& busy = data.at("utilization");
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    EXPECT_NEAR(busy.at(i).get<double>(), 2 * i < busy.size() ? 0.5 : 0, 1e-3) << i;
+  }
+}
+
 // Two tasks are made at 0, and run one after the other for 10 us each.
 TEST_F(TraceTool, Report_HasTheTasksThatAreMadeAndHaveNotEnded) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
@@ -1333,26 +1373,6 @@ TEST_F(TraceTool, Iterations_HaveTheTasksThatAreMadeInTheirSpans) {
     EXPECT_EQ(one.number, 10 + step);
     EXPECT_EQ(one.count, i == 1 ? 3U : 2U);  // with the one that the message has made
     EXPECT_EQ(one.busy, 20'000);
-// One of two workers runs a handler for the first half of the run, and then nothing.
-TEST_F(TraceTool, Report_HandlersAreBusyInTheChartOverTime) {
-  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
-  TwoRanks run(file("handled"));
-  run.at(0, 0);
-  message_handled(make_id(1, 0, 1), intern("question"));
-  run.at(50, 0);
-  message_done(make_id(1, 0, 1));
-  run.at(100, 0);
-  task_started(1, 0, intern("last"));
-  task_ended(1);
-  run.finish();
-  const Analysed found(file("handled"));
-  const auto data = nlohmann::json::parse(report_data(found.model, found.found));
-  const auto& busy = data.at("utilization");
-  for (std::size_t i = 0; i < busy.size(); ++i) {
-    EXPECT_NEAR(busy.at(i).get<double>(), 2 * i < busy.size() ? 0.5 : 0, 1e-3) << i;
-  }
-}
-
     EXPECT_EQ(one.begin, 3'000 + 20'000 * step);
     EXPECT_EQ(one.made, i == 1 ? 63'000 : 1'000 * step);
     EXPECT_EQ(one.end, i == 1 ? 63'000 : 23'000 + 20'000 * step);

@@ -161,7 +161,7 @@ const ownColors = Object.assign({}, ...sources.map(one => one.colours));  // tha
 const colorByName = new Map(taskNames.map((name, i) =>
   [name, ownColors[name] ? '#' + ownColors[name] : palette[i % palette.length]]));
 const dataSizes = Object.assign({}, ...sources.map(one => one.data));  // [bytes, owner] by name
-const places = Object.assign({}, ...sources.map(one => one.places));  // of tasks in the source
+const places = Object.assign({}, ...sources.map(one => one.places));  // in the source, by name
 const colorOf = names.map(name => colorByName.get(name) || palette[6]);
 const labelOf = row => `${isPair ? 'AB'[tracks[row].source] + ' ' : ''}rank ${tracks[row].rank} ` +
   tracks[row].name;
@@ -553,13 +553,18 @@ const tipText = at => {
   }
   const i = at.segment;
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
-  const place = places[nameText(segments.name[i])];
+  const made = places[nameText(segments.name[i])] || [];
   const iteration = iterationOf === null ? -1 : iterationOf[i];
   return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
     labelOf(at.track) + (tracks[at.track].node >= 0 ? `, NUMA node ${tracks[at.track].node}` : '') +
     dataText(i) + (iteration >= 0 ? `\niteration ${iteration}` : '') +
-    (place ? `\nmade at ${place}` : '') + needsText(i);
+    (made.length > 0 ? `\nmade at ${listText(made)}` : '') + needsText(i);
+};
+const listText = all => {
+  const kShown = 6;
+  return all.slice(0, kShown).join(', ') +
+    (all.length > kShown ? ` and ${all.length - kShown} more` : '');
 };
 // The data of a flow's task, whose key is their names in parentheses; a name may have commas.
 const kDataShown = 6;
@@ -583,11 +588,8 @@ const taskText = i => nameText(segments.name[i]) + (keys && keys[i] ? ' ' + keys
 const needsOf = i => needs === null ? [] :
   Array.from(needs.row.subarray(needs.offset[i], needs.offset[i + 1]));
 const needsText = i => {
-  const kShown = 6;
   const all = needsOf(i).map(taskText);
-  if (all.length === 0) return '';
-  const more = all.length > kShown ? ` and ${all.length - kShown} more` : '';
-  return '\n' + 'needed ' + all.slice(0, kShown).join(', ') + more;
+  return all.length === 0 ? '' : '\n' + 'needed ' + listText(all);
 };
 // Shows in the timeline what a hint is about.
 const showHint = i => {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <otf2/otf2.h>
 
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -142,18 +143,44 @@ class Otf2 {
     std::vector<const std::pair<Kind, std::string>*> regions(regions_.size());
     for (const auto& [key, region] : regions_) regions[region] = &key;
     for (OTF2_RegionRef region = 0; region < regions.size(); ++region) {  // readers want this order
-      const bool is_message = regions[region]->first == Kind::message_handled;
-      const OTF2_StringRef name = text(regions[region]->second);
-      require(OTF2_GlobalDefWriter_WriteRegion(
-                  definitions_, region, name, name, text(""),
-                  is_message ? OTF2_REGION_ROLE_FUNCTION : OTF2_REGION_ROLE_TASK,
-                  OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, text(""), 0, 0),
-              path_);
+      write_region(region, regions[region]->first, regions[region]->second);
     }
     require(OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions_, 0, text("run"), text("machine"),
                                                      OTF2_UNDEFINED_SYSTEM_TREE_NODE),
             path_);
     write_locations();
+  }
+
+  /// A place in the source; line 0: it is not known.
+  struct Place {
+    std::string file;
+    std::uint32_t line = 0;
+  };
+
+  void write_region(OTF2_RegionRef region, Kind kind, const std::string& name) {
+    const bool is_message = kind == Kind::message_handled;
+    const Place place = place_of(name);
+    const auto colour = model_.colours.find(name);
+    const std::string description =
+        colour == model_.colours.end() ? "" : fmt::format("#{}", colour->second);
+    const OTF2_StringRef named = text(name);
+    require(OTF2_GlobalDefWriter_WriteRegion(
+                definitions_, region, named, named, text(description),
+                is_message ? OTF2_REGION_ROLE_FUNCTION : OTF2_REGION_ROLE_TASK, OTF2_PARADIGM_USER,
+                OTF2_REGION_FLAG_NONE, text(place.file), place.line, place.line),
+            path_);
+  }
+
+  [[nodiscard]] Place place_of(const std::string& name) const {
+    const auto found = model_.places.find(name);
+    if (found == model_.places.end()) return {};
+    const std::string& all = found->second.front();
+    const std::size_t colon = all.rfind(':');
+    if (colon == std::string::npos) return {};
+    Place place;
+    place.file = all.substr(0, colon);
+    std::from_chars(all.data() + colon + 1, all.data() + all.size(), place.line);
+    return place;
   }
 
   void write_locations() {
