@@ -306,13 +306,14 @@ TEST_F(TraceRuns, DiamondInAFlow_HasFourEdges) {
   }
 }
 
+// Names of transfers are without the indices of the data.
 TEST_F(TraceRuns, DiamondInAFlowOverRanks_HasItsTransfers) {
   for (std::uint64_t seed = 1; seed <= sized(20, 5); ++seed) {
     const Path path(record(sim_config(2, 2, seed), [](World& world) {
       shoal::Flow flow(world, "f");
-      const auto x = flow.data(0, {.owner = Rank(0), .name = "x"});
+      const auto x = flow.data(0, {.owner = Rank(0), .name = "x[1]"});
       const auto y = flow.data(0, {.owner = Rank(0), .name = "y"});
-      const auto z = flow.data(0, {.owner = Rank(1), .name = "z"});
+      const auto z = flow.data(0, {.owner = Rank(1), .name = "z 7"});
       const shoal::Codelet a("a", [](int& /*x*/) { work_ms(1); });
       const shoal::Codelet b("b", [](const int& /*x*/, int& /*y*/) { work_ms(2); });
       const shoal::Codelet c("c", [](const int& /*x*/, int& /*z*/) { work_ms(3); });

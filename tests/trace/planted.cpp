@@ -7,6 +7,7 @@
 // Work is time asleep, which other programs on the machine do not prolong by much; in simulated
 // runs (--sim-dry) it is virtual time. Causes that are about processors have work in CPU time.
 
+#include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
 #include <algorithm>
@@ -83,18 +84,33 @@ void handlers(World& world, const Plan& plan) {
   world.wait();
 }
 
-/// A wait() per step, in which one task takes longer, a different one each time; opposite: one
-/// wait() for all steps.
-void steps(World& world, const Plan& plan) {
+/// Steps in which one task takes longer, a different one each time; `end` waits for all of a step.
+/// Opposite: one wait() for all steps.
+void uneven_steps(World& world, const Plan& plan, const std::function<void()>& end) {
   const int count = world.worker_count();
   for (int step = 0; step < 10 * plan.size; ++step) {
     for (int i = 0; i < 2 * count; ++i) {
       const bool is_long = i == 2 * count - 1 && step % world.size() == world.rank();
       world.spawn([is_long] { work(is_long ? 8000 : 2000); }, {.name = "cell"});
     }
-    if (!plan.opposite) world.wait();
+    if (!plan.opposite) end();
   }
   world.wait();
+}
+
+/// A wait() per step.
+void steps(World& world, const Plan& plan) {
+  uneven_steps(world, plan, [&world] { world.wait(); });
+}
+
+/// A fence() of a distributed object per step.
+void fences(World& world, const Plan& plan) {
+  class Cells : public shoal::DistributedObject<Cells> {
+   public:
+    explicit Cells(World& of) : DistributedObject(of) {}
+  };
+  const Cells cells(world);
+  uneven_steps(world, plan, [&cells] { cells.fence(); });
 }
 
 /// Making a task takes longer than it runs on the workers; opposite: it takes no time.
@@ -227,14 +243,11 @@ void priority(World& world, const Plan& plan) {
   world.wait();
 }
 
-/// A chain of panels behind updates in a flow, under the scheduler that runs tasks as they became
-/// ready; opposite: under that of priorities.
-void flow_priority(World& world, const Plan& plan) {
+/// A chain of panels behind updates in a flow.
+void run_panels(World& world, const Plan& plan, std::shared_ptr<shoal::FlowScheduler> scheduler) {
   const int panels = 12 * plan.size;
   const int updates = 4 * panels;
-  shoal::Flow flow(
-      world, "panels",
-      {.scheduler = plan.opposite ? shoal::priority_scheduler() : shoal::fifo_scheduler()});
+  shoal::Flow flow(world, "panels", {.scheduler = std::move(scheduler)});
   const auto chain = flow.data(0, {.name = "chain"});
   std::vector<shoal::Data<int>> parts;
   for (int i = 0; i < updates; ++i) parts.push_back(flow.data(0, {.name = "part"}));
@@ -250,6 +263,22 @@ void flow_priority(World& world, const Plan& plan) {
   for (const auto& part : parts) flow.insert(update, read_write(part));
   for (int k = 0; k < panels; ++k) flow.insert(panel, read_write(chain));
   flow.wait();
+}
+
+/// The scheduler runs tasks as they became ready; opposite: panels have a priority, and it goes by
+/// them.
+void flow_priority(World& world, const Plan& plan) {
+  run_panels(world, plan, plan.opposite ? shoal::priority_scheduler() : shoal::fifo_scheduler());
+}
+
+/// The scheduler goes by priorities, and there are none; opposite: panels have one.
+void flow_by_priority(World& world, const Plan& plan) {
+  run_panels(world, plan, shoal::priority_scheduler());
+}
+
+/// Likewise, and the scheduler gives tasks to the worker that is expected to end them first.
+void flow_by_completion(World& world, const Plan& plan) {
+  run_panels(world, plan, shoal::completion_scheduler());
 }
 
 /// Two ranks exchange a large vector again and again, and the others small ones; opposite: all
@@ -491,6 +520,7 @@ int main(int argc, char** argv) {
         {"bound", bound},
         {"handlers", handlers},
         {"steps", steps},
+        {"fences", fences},
         {"insertion", insertion},
         {"lock", lock},
         {"spins", spins},
@@ -499,6 +529,8 @@ int main(int argc, char** argv) {
         {"overloaded", overloaded},
         {"priority", priority},
         {"flow_priority", flow_priority},
+        {"flow_by_priority", flow_by_priority},
+        {"flow_by_completion", flow_by_completion},
         {"hot", hot},
         {"receiver", receiver},
         {"window", window},
