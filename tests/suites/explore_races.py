@@ -2,7 +2,8 @@
 ThreadSanitizer), and others in which there is none.
 
 In those that begin with "racy_" the first few seeds must show the race; the others have none, in
-any order. A race in global memory must name both of its sides, by kind of access and by task.
+any order. A race with a handler, or in global memory, must name both of its sides, by kind of
+access and by task.
 """
 
 import re
@@ -14,8 +15,9 @@ CLEAN_SEEDS = 12
 
 MAIN = r"the main function, rank {}"
 PUT = r"put of 'the main function', rank {}"
-# The two sides of races in global memory: what they do, and as whom.
+# The two sides of races with handlers and in global memory: what they do, and as whom.
 SIDES = {
+    "racy_handler_and_task": {("write", r"handlers of rank \d"), ("read", r"task, rank \d")},
     "racy_get_beside_put": {("write", PUT.format(1)), ("read", r"task, rank \d")},
     "racy_puts_of_ranges": {("write", PUT.format(1)), ("write", MAIN.format(0))},
     "racy_add_beside_put": {("atomic write", MAIN.format(1)), ("write", MAIN.format(0))},
