@@ -3,12 +3,13 @@
 #include <shoal/archive.hpp>
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
-#include <shoal/detail/trace/probes.hpp>
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
+
+#include "sched/traced.hpp"
 
 namespace shoal::flow {
 

@@ -66,7 +66,8 @@ def script_of(block, mpirun):
 
 def demo_programs():
     """What `make demo` builds."""
-    return re.search(r"--preset release .*--target (.*)", (ROOT / "Makefile").read_text())[1].split()
+    makefile = (ROOT / "Makefile").read_text()
+    return re.search("--preset release .*--target (.*)", makefile)[1].split()
 
 
 def link_programs(build, scratch, page):

@@ -28,7 +28,8 @@ def call_on_thread(library, function):
 
     @Callback
     def callback(number):
-        keep = [bytes(1 << 12) for _ in range(number)]  # so that states do not take turns in one place
+        # So that states are not all in one place.
+        keep = [bytes(1 << 12) for _ in range(number)]
         results.append(function(number))
         del keep
 

@@ -119,8 +119,8 @@ class Embedded(Programs):
 
     def test_a_c_thread_calls_back(self):
         library = self.folder() / "c_thread.so"
-        self.run_command([suite.build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o", library,
-                          suite.build().source / "tests/python/c_thread.c", "-pthread"])
+        self.run_command([suite.build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o",
+                          library, suite.build().source / "tests/python/c_thread.c", "-pthread"])
         self.tells("good", self.run_python("callbacks", library))
 
     def test_tasks_leave_nothing_behind(self):

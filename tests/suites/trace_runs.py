@@ -40,8 +40,8 @@ class Runs(suite.Suite):
         """What the page of a report shows."""
         self.tool("report", path, "-o", path + ".html")
         text = pathlib.Path(path + ".html").read_text()
-        return json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text,
-                                    re.DOTALL)[1])
+        data = re.search(r'<script [^>]*id="data">(.*?)</script>', text, re.DOTALL)
+        return json.loads(data[1])
 
     def summary(self, path):
         return self.tool("summary", path)
@@ -138,7 +138,8 @@ class Paused(Runs):
         """Bound workers are on one; of those that may run anywhere it is not known."""
         for pin, nodes in (("core", {0, 1}), ("none", {-1})):
             path = self.file(f"{pin}.trace")
-            self.call([self.program("tutorial_flow"), "--workers", 2, "--pin", pin, "--trace", path],
+            options = ["--workers", 2, "--pin", pin, "--trace", path]
+            self.call([self.program("tutorial_flow"), *options],
                       environment={"HWLOC_SYNTHETIC": "numa:2 core:1 pu:1",
                                    "HWLOC_COMPONENTS": "synthetic,stop"})
             page = self.page(path)
@@ -165,9 +166,9 @@ class Paused(Runs):
         text = self.tool("check", path, expected=KILLED)
         self.assertRegex(text, "killed")
         first, _, rest = self.summary(path).partition("\n")
-        self.assertRegex(first, "^this trace is partial: .*(the run was killed: its last events are "
-                                "missing|the file is cut off); only some regions of the run were "
-                                "recorded$")
+        self.assertRegex(first, "^this trace is partial: .*(the run was killed: its last events "
+                                "are missing|the file is cut off); only some regions of the run "
+                                "were recorded$")
         self.assertRegex(rest, "\ngemm +[0-9]+ ")
         self.assertNotRegex(rest, "\nhint: ")
         self.assertRegex(self.tool("why", path), "^this trace is partial: .*\n.*nothing is known")
