@@ -129,7 +129,7 @@ void placement(Advice& advice) {
 /// Programs of Python cannot leave tasks unbound: from Python 3.12 on none moves.
 bool is_of_python(const Model& model) {
   return std::any_of(model.places.begin(), model.places.end(), [](const auto& of_name) {
-    return of_name.second.find(".py:") != std::string::npos;
+    return of_name.second.front().find(".py:") != std::string::npos;
   });
 }
 
