@@ -303,7 +303,7 @@ void bind_flows(nb::module_& module) {
       .def(nb::init<PyTeam&, const std::string&, std::size_t, bool>())
       .def("data", &PyFlow::data, nb::arg().none(), nb::arg(), nb::arg())
       .def("insert", &PyFlow::insert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-           nb::arg().none(), nb::arg())
+           nb::arg().none(), nb::arg(), nb::arg())
       .def("wait", &PyFlow::wait)
       .def("wait_for", &PyFlow::wait_for)
       .def("value", &PyFlow::value)

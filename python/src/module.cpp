@@ -25,6 +25,7 @@
 #include "interpreter.hpp"
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
+#include "thread_state.h"
 #include "value.hpp"
 
 namespace shoal::python {
