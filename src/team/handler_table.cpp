@@ -122,7 +122,8 @@ std::string HandlerTable::describe(std::uint32_t index) const {
   std::string text = name_of(index);
   const sync::Lock lock(mutex_);
   const auto found = handlers_.find(index);
-  if (found == handlers_.end()) return text;
+  const bool has_place = found != handlers_.end() && found->second->place.line() != 0;
+  if (!has_place) return text;  // made by Python
   return fmt::format("{}, made at {},", text, naming::to_text(found->second->place));
 }
 
