@@ -38,8 +38,9 @@ class Runs(suite.Suite):
 
     def page(self, path):
         """What the page of a report shows."""
-        self.tool("report", path, "-o", path + ".html")
-        text = pathlib.Path(path + ".html").read_text()
+        page = self.file("page.html")
+        self.tool("report", path, "-o", page)
+        text = pathlib.Path(page).read_text()
         data = re.search(r'<script [^>]*id="data">(.*?)</script>', text, re.DOTALL)
         return json.loads(data[1])
 
