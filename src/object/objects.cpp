@@ -132,7 +132,7 @@ std::string Objects::describe_missing(std::uint32_t number) const {
 std::string Objects::name_of(std::uint32_t number) const { return share_->name_of(number); }
 
 std::string Objects::name_of(const Invocation& invocation) const {
-  return fmt::format("{} of {}", invocation.method(), name_of(invocation.target().number));
+  return fmt::format("{} of {}", method_of(invocation), name_of(invocation.target().number));
 }
 
 void Objects::keep(const Address& address, std::unique_ptr<Owned> representative) {

@@ -14,6 +14,11 @@
 
 namespace shoal::object {
 
+std::string method_of(const Invocation& invocation) {
+  std::string method = invocation.method();
+  return method.starts_with("shoal::python::") ? "a method of Python" : method;
+}
+
 void OrderCheck::arrives(const Invocation& invocation) {
   if (invocation.target().context == 0) return;
   contexts_[invocation.target().context].waiting.push_back(&invocation);
@@ -33,7 +38,7 @@ std::string OrderCheck::begins(const Invocation& invocation, std::uint32_t epoch
   }
   if (target.epoch > epoch) what = "comes from a later epoch";
   if (what == nullptr) return "";
-  return fmt::format("{} of object {}, invoked by {}, {}", invocation.method(), target.number,
+  return fmt::format("{} of object {}, invoked by {}, {}", method_of(invocation), target.number,
                      invocation.caller(), what);
 }
 
@@ -329,7 +334,7 @@ std::string Share::name_of(const Runner& runner) const {
   const sync::Lock lock(mutex_);
   const Invocation* const invocation = runner.current_.load(std::memory_order_acquire);
   if (invocation == nullptr) return "invocations " + where_;
-  return fmt::format("{} of object {}, invoked by {}", invocation->method(),
+  return fmt::format("{} of object {}, invoked by {}", method_of(*invocation),
                      invocation->target().number, invocation->caller());
 }
 
@@ -352,7 +357,7 @@ std::vector<std::string> Share::describe_unsatisfied() const {
             ? "which is not made yet"
             : fmt::format("in epoch {}: this rank is in epoch {}", target.epoch, epoch());
     lines.push_back(
-        fmt::format("invocation {} from {} waits for object {}, {}{}", one.method(), one.caller(),
+        fmt::format("invocation {} from {} waits for object {}, {}{}", method_of(one), one.caller(),
                     target.number, why,
                     context->waiting.size() == 1
                         ? ""
@@ -368,7 +373,7 @@ std::vector<std::string> Share::describe_unsatisfied() const {
     lines.push_back(
         fmt::format("invocations that wait for their turn, or for the end of an earlier one: {}; "
                     "one of them {} of object {} from {}",
-                    queue_.size() - queue_.blocked_count(), one->method(), one->target().number,
+                    queue_.size() - queue_.blocked_count(), method_of(*one), one->target().number,
                     one->caller()));
   }
   return lines;

@@ -78,7 +78,7 @@ inline void* Share::InUse::representative() const {
 std::uint64_t Share::begin_span(const Invocation& invocation) {
   const std::uint64_t span = trace::new_id();
   trace::detail::record(trace::Kind::span_begin, span, invocation.target().number,
-                        trace::detail::name_of(invocation.method()));
+                        trace::detail::name_of(method_of(invocation)));
   return span;
 }
 
@@ -100,7 +100,7 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 [[gnu::noinline]] void Share::miss(Invocation& invocation) {
   static_cast<void>(find(invocation.target().number, invocation.object()));  // one of its class
   invocation.miss(objects_,
-                  fmt::format("{} was invoked by {}: {}", invocation.method(), invocation.caller(),
+                  fmt::format("{} was invoked by {}: {}", method_of(invocation), invocation.caller(),
                               describe_missing(invocation.target().number)));
 }
 
