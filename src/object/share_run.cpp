@@ -99,9 +99,9 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 
 [[gnu::noinline]] void Share::miss(Invocation& invocation) {
   static_cast<void>(find(invocation.target().number, invocation.object()));  // one of its class
-  invocation.miss(objects_,
-                  fmt::format("{} was invoked by {}: {}", method_of(invocation), invocation.caller(),
-                              describe_missing(invocation.target().number)));
+  const std::string who = invocation.caller();
+  invocation.miss(objects_, fmt::format("{} was invoked by {}: {}", method_of(invocation), who,
+                                        describe_missing(invocation.target().number)));
 }
 
 [[gnu::noinline]] void Share::fail(const Runner& runner) {
