@@ -159,13 +159,13 @@ def _serve():
     if program is not None:
         _import_program(*program)
     main, options = pickle.loads((folder / "main").read_bytes())
-    from ._run import run
+    from ._run import _complete, run
     rank = []
 
     @functools.wraps(main)
     def main_of_rank(world):
         rank.append(world.rank)
-        result = main(world)
+        result = _complete(main(world), "the main function")
         if world.rank == 0:
             _write_result(folder, result, main)
         return None

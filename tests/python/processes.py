@@ -23,6 +23,10 @@ def whole(world):
     return Result(world.allgather(world.rank))
 
 
+async def awaits(world):
+    return await world.call((world.rank + 1) % world.size, abs, -3)
+
+
 def raises(world):
     if world.rank == world.size - 1:
         raise Odd(f"rank {world.rank} of {world.size}")
@@ -51,6 +55,7 @@ if __name__ == "__main__":
     if case == "twice":
         assert shoal.run(whole, processes=2, args=[]).ranks == [0, 1]
         assert shoal.run(whole, processes=3, args=[], workers=1).ranks == [0, 1, 2]
+        assert shoal.run(awaits, processes=2, args=[]) == 3
         print("good")
     elif case == "closure":
         offset = 10
