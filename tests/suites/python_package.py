@@ -178,6 +178,9 @@ class StableAbi(Wheels):
         if not pythons:
             self.skipTest("there is no Python 3.12 or newer")
         wheel = self.wheel(pythons[0])
+        library = self.folder() / "c_thread.so"
+        self.run_command([suite.build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o",
+                          library, suite.SOURCE / "tests/python/c_thread.c", "-pthread"])
         self.assertRegex(wheel.name, r"-cp312-abi3-manylinux_2_\d+_x86_64\.whl$")
         for python in pythons:
             with self.subTest(python=python):
@@ -187,6 +190,8 @@ class StableAbi(Wheels):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
                     said = self.runs_on(venv, "python", program, "--ranks", 2, "--workers", 4)
                     self.assertIn("good", said)
+                callbacks = suite.SOURCE / "tests/python/callbacks.py"
+                self.assertEqual(self.runs_on(venv, "python", callbacks, library), "good\n")
 
 
 class CleanSystem(Wheels):
