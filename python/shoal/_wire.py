@@ -10,9 +10,16 @@ from . import _core, _errors
 
 
 class _Pickler(pickle.Pickler):
-    """Sends functions that pickle cannot find by their name as their code, with cloudpickle."""
+    """Sends functions that pickle cannot find by their name as their code, with cloudpickle, and
+    what gives others its memory, but cannot be pickled, as that memory."""
 
     def reducer_override(self, obj):
+        if isinstance(obj, memoryview) and len(obj.format.lstrip("@")) == 1:
+            memory = pickle.PickleBuffer(obj) if obj.c_contiguous else obj.tobytes()
+            return _view, (memory, obj.format, obj.shape)
+        if hasattr(type(obj), "__dlpack__") and type(obj).__reduce_ex__ is object.__reduce_ex__:
+            import numpy
+            return numpy.asarray, (numpy.from_dlpack(obj),)
         if isinstance(obj, types.FunctionType) and not _is_found_by_name(obj):
             try:
                 import cloudpickle
@@ -20,6 +27,12 @@ class _Pickler(pickle.Pickler):
                 return NotImplemented  # pickle refuses it
             return cloudpickle.loads, (cloudpickle.dumps(obj),)
         return NotImplemented
+
+
+def _view(memory, format, shape):
+    if 0 in shape:
+        return memoryview(b"")
+    return memoryview(memory).cast("B").cast(format, shape)
 
 
 def _is_found_by_name(function):

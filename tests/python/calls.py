@@ -37,6 +37,10 @@ def doubled(numbers):
     return array.array("d", (2 * number for number in numbers))
 
 
+def given(value):
+    return value
+
+
 def fill(view):
     """The receiver's copy can be written."""
     view = memoryview(view).cast("B")
@@ -89,6 +93,10 @@ def main(world):
 
     numbers = array.array("d", range(10000))
     assert world.call(next_rank, doubled, numbers).result() == doubled(numbers)
+    for view in (memoryview(numbers), memoryview(numbers).cast("B").cast("d", (100, 100)),
+                 memoryview(numbers)[::2], memoryview(b"")):
+        back = world.call(next_rank, given, view).result()
+        assert type(back) is memoryview and back.tolist() == view.tolist()
     block = bytearray(1 << 20)
     assert world.call(next_rank, fill, block).result() == 7
     assert block[0] == 0

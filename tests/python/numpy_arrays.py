@@ -1,9 +1,24 @@
 """numpy arrays in calls, collective operations and global arrays; lambdas by cloudpickle."""
 
+import threading
+
 import numpy as np
 
 import shoal
 from support import refuses
+
+
+class Foreign:
+    """An array of another library, which cannot be pickled, but gives its memory by DLPack."""
+
+    def __init__(self, array):
+        self.array, self.lock = array, threading.Lock()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
 
 
 def doubled(array):
@@ -39,6 +54,8 @@ def main(world):
     assert abs(future.result() - total) < 1e-6
     large[:] = kept
     assert world.call(next_rank, shape_of, large[::2, ::3], flip=True).result() == (134, 150)
+    got = world.call(next_rank, given, Foreign(kept)).result()
+    assert type(got) is np.ndarray and (got == kept).all()
     structured = np.zeros(3, [("x", "i4"), ("y", "f8")])
     assert world.call(next_rank, len, structured).result() == 3
     records = world.allgather(np.full(2000, world.rank))
