@@ -198,6 +198,7 @@ void Process::make_ranks() {
 
 void Process::begin_trace() {
   std::vector<int> nodes;
+  nodes.reserve(places_.size());
   for (const env::PuSet& place : places_) nodes.push_back(topology_.memory_node_of(place));
   tracing_ =
       make_tracing(config_,
