@@ -12,6 +12,7 @@
 #include "team/unexpected_messages.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -200,6 +201,7 @@ TEST_P(Held, LateLargeMessage_CarriesItsPayload) {
 TEST_P(Held, FloodWhileTheMainFunctionRuns_StaysInTheWindow) {
   const int count = sized(20'000, 4'000);  // of 8 bytes: the window is full before the last one
   constexpr std::size_t kWindow = 16 * 1024;
+  std::atomic<bool> is_running{false};  // the receiver's main function: until then it does not hold
   run(
       [&](World& world) {
         int next = 0;
@@ -209,9 +211,11 @@ TEST_P(Held, FloodWhileTheMainFunctionRuns_StaysInTheWindow) {
         };
         if (world.rank() == 1) {
           make();
+          while (!is_running) std::this_thread::yield();
           for (int i = 0; i < count; ++i) message->send(Rank(0), i);
         }
         if (world.rank() == 0) {
+          is_running = true;
           const net::Link& link =
               world.core().messenger().fabric().link(Rank(1), Rank(0), net::Lane::normal);
           // Other workers may keep them; if they do so outside the window, all come.
