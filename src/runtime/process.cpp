@@ -197,6 +197,7 @@ void Process::make_ranks() {
 }
 
 void Process::begin_trace() {
+  if (config_.trace_path.empty()) return;
   std::vector<int> nodes;
   nodes.reserve(places_.size());
   for (const env::PuSet& place : places_) nodes.push_back(topology_.memory_node_of(place));
