@@ -16,7 +16,6 @@ class Programs(suite.Suite):
             "PYTHONPATH": str(python),
             "SHOAL_EDAT_LIBRARY": self.program("libshoal_edat.so"),
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONUNBUFFERED": "",  # a line of one rank is one write, which no other one parts
         }
 
     def command(self, program, *arguments):

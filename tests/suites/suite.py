@@ -181,6 +181,7 @@ class Suite(unittest.TestCase):
             # Open MPI fails to start where another launch removes the folder of sessions at that
             # moment.
             own = {"OMPI_MCA_orte_tmpdir_base": sessions, **build().mpi_environment,
+                   "PYTHONUNBUFFERED": "",  # a line of one rank is one write, which no other parts
                    **(environment or {})}
             process = subprocess.Popen(words, env={**os.environ, **own}, cwd=folder, text=True,
                                        errors="replace", stdin=stdin or subprocess.DEVNULL,
