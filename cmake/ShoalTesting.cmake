@@ -110,7 +110,7 @@ function(shoal_test_properties test label timeout)
   endif()
   set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${timeout} ${ARGN})
   # Long ones begin first, so that none is left alone.
-  if(label MATCHES "^(tidy|install|cluster|docs|property)$")
+  if(label MATCHES "^(tidy|install|cluster|docs|mpi|property)$")
     set_tests_properties(${test} PROPERTIES COST 100)
   endif()
 endfunction()

@@ -82,10 +82,11 @@ void spread(CoreState& scope) {
     scope.reserve.reset();
   }
   scope.messenger().retry_unexpected();
-  scope.scheduler().waiting().cancel(scope.team);
+  // Before their tasks go on, whose CancelledError would be the failure otherwise.
   for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
     fail_from_outside(*inner, *failure_of(scope));
   }
+  scope.scheduler().waiting().cancel(scope.team);
   answer_all(scope);
   give_up_promises(scope);
   if (scope.failure_to == FailureTo::outer_team) pass_failure_outwards(scope);

@@ -31,7 +31,7 @@ using shoal::testing::run_turns;
 using shoal::testing::TurnOptions;
 using shoal::testing::TurnResult;
 
-constexpr std::uint64_t kSeeds = shoal::testing::kSanitized ? 400 : 10000;
+constexpr std::uint64_t kSeeds = shoal::testing::kSanitized ? 200 : 10000;
 constexpr std::uint64_t kMemorySeeds = shoal::testing::kSanitized ? 100 : 1500;
 
 template <class F>

@@ -249,7 +249,7 @@ int run_program(std::uint64_t seed, bool may_fail) {
 }
 
 TEST(RandomTeams, WaitReturnsWhenTheTeamHasEnded) {
-  const auto count = static_cast<std::uint64_t>(sized(6000, 100));
+  const auto count = static_cast<std::uint64_t>(sized(6000, 50));
   const std::uint64_t base = std::random_device{}();
   RecordProperty("seed", std::to_string(base));
   int teams = 0;
@@ -258,7 +258,7 @@ TEST(RandomTeams, WaitReturnsWhenTheTeamHasEnded) {
 }
 
 TEST(RandomTeams, AFailureReachesItsTeamOnly) {
-  const auto count = static_cast<std::uint64_t>(sized(4000, 100));
+  const auto count = static_cast<std::uint64_t>(sized(4000, 50));
   const std::uint64_t base = std::random_device{}();
   RecordProperty("seed", std::to_string(base));
   for (std::uint64_t i = 0; i < count && !HasFailure(); ++i) run_program(base + i, true);

@@ -1,5 +1,5 @@
-"""The programs of tests/mpi, over each MPI in two layouts, which between them have all ways of a
-message: two processes, and four of which two at most share memory. mpi_layouts.py has others."""
+"""The programs of tests/mpi, over each MPI in two processes. With mpi_nodes.py, where two of four
+share memory at most, they have all ways of a message. mpi_layouts.py has other layouts."""
 
 import suite
 
@@ -34,11 +34,6 @@ class Programs(MpiSuite):
         for mpi in suite.build().mpis:
             for name in [*FAR, *NEAR, "net_rest_test"]:
                 self.run_test(name, mpi, 2)
-
-    def test_four_processes_of_two_nodes(self):
-        for mpi in suite.build().mpis:
-            for name in FAR:
-                self.run_test(name, mpi, 4, near=2)
 
 
 if __name__ == "__main__":

@@ -101,8 +101,10 @@ TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
       shoal::Flow flow(team, "steps");
       const auto value = flow.data(0L);
       const auto step = [&](long& v) {
-        steps += ++v > 0 ? 1 : 0;
+        ++steps;
         shoal::sleep_for(microseconds(10));
+        v += steps;
+        while (steps == kSteps / 2) shoal::sleep_for(microseconds(10));  // until it is cancelled
       };
       for (int i = 0; i < kSteps; ++i) flow.insert(step, shoal::read_write(value));
       if (team.rank() == 0) endless.fulfill(0);

@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 using shoal::CancelledError;
 using shoal::Future;
 using shoal::Promise;
+using shoal::Rank;
 using shoal::TaskError;
 using shoal::World;
 using shoal::testing::Counted;
@@ -298,6 +299,50 @@ TEST(FailureDeathTest, OfAWorldWhoseMainFunctionCannotBeTakenOut_EndsTheProcess)
     said = error.what();
   }
   EXPECT_THAT(said, HasSubstr("the main function waits in a stubborn wait"));
+}
+
+/// Keeps whether its team had failed when a waiter was taken out.
+class OfATeam final : public shoal::sched::WaitingRoom {
+ public:
+  OfATeam(World& world, shoal::Team& team) : WaitingRoom(world.scheduler()), team_(&team) {}
+  bool enlist(shoal::sync::Waiter& waiter) override {
+    const shoal::sync::Lock lock(mutex_);
+    waiters_.push(waiter);
+    return true;
+  }
+  bool withdraw(shoal::sync::Waiter& waiter) override {
+    if (!WaitingRoom::withdraw(waiter)) return false;
+    had_failed = team_->is_cancelled();
+    return true;
+  }
+  [[nodiscard]] std::string describe() const override { return "a wait of a team"; }
+  void wait() { wait_here(); }
+
+  std::atomic<bool> had_failed{false};
+
+ private:
+  shoal::Team* team_;
+};
+
+TEST(Failure, OfATeam_IsThatOfNestedTeamsBeforeTheirTasksGoOn) {
+  shoal::testing::run_seeds(10, 2, 2, [](World& world) {
+    shoal::Team team(world, {Rank(0), Rank(1)}, "solver");
+    shoal::Team inner(team, {Rank(0), Rank(1)}, "inner");
+    OfATeam room(world, inner);
+    inner.spawn([&] { room.wait(); });
+    shoal::sleep_for(1ms);
+    if (world.rank() == 1) team.cancel("too large");
+    for (shoal::Team* const one : {&inner, &team}) {
+      std::string said;
+      try {
+        one->wait();
+      } catch (const TaskError& error) {
+        said = error.what();
+      }
+      EXPECT_EQ(said, "rank 1 has cancelled team 'solver': too large");
+    }
+    EXPECT_TRUE(room.had_failed);
+  });
 }
 
 TEST(Failure, OfAnotherRank_WakesTasksAndMainFunctionsEverywhere) {
