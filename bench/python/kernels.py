@@ -29,6 +29,11 @@ def need(name):
         sys.exit(77)
 
 
+def report(options, values):
+    print(json.dumps({"kernel": options.kernel, "side": options.side, "values": values,
+                      "config": vars(options), "verified": True}))
+
+
 def increment(x):
     return x + 1
 
@@ -45,6 +50,7 @@ class Tasks:
     """Seconds of `count` tasks, each the call of a function that only adds."""
 
     def __init__(self, options):
+        self.options = options
         self.count = options.count
         self.workers = options.workers
         self.repeat = options.repeat
@@ -88,6 +94,30 @@ class Tasks:
         return self.timed(lambda: ray.get([task.remote(i) for i in range(self.count)]))
 
 
+    def charm4py(self):
+        """Methods of a chare on this process."""
+        run_charm(self, on=0, measure=lambda chare: self.timed(
+            lambda: [future.get() for future in [chare.increment(i, ret=True)
+                                                 for i in range(self.count)]]))
+
+
+def run_charm(kernel, on, measure):
+    """Runs a program of charm4py with a chare on a process, and reports what `measure` returns: the
+    runtime of charm4py ends the process."""
+    charm4py = need("charm4py")
+
+    class Adder(charm4py.Chare):
+        def increment(self, x):
+            return increment(x)
+
+    def main(arguments):
+        report(kernel.options, measure(charm4py.Chare(Adder, onPE=on)))
+        sys.stdout.flush()
+        charm4py.charm.exit()
+    charm4py.charm.options.quiet = True
+    charm4py.charm.start(main, classes=[Adder])
+
+
 # --- calls and arrays between two processes
 
 
@@ -95,6 +125,7 @@ class Pair:
     """Two processes of a launch of MPI. The second one answers."""
 
     def __init__(self, options):
+        self.options = options
         self.count = options.count
         self.size = options.size
         self.repeat = options.repeat
@@ -152,6 +183,21 @@ class Call(Pair):
             world.send(None, dest=1)
             return result
         return self.mpi4py_main(measure)
+
+
+    def charm4py(self):
+        """A method of a chare on the second process, which its own launcher starts."""
+        need("charm4py")
+        if "CHARM_STARTED" not in os.environ:
+            os.environ["CHARM_STARTED"] = "yes"
+            os.execv(sys.executable, [sys.executable, "-m", "charmrun.start", "+p2", "++quiet",
+                                      *sys.argv])
+
+        def measure(chare):
+            def one(i):
+                assert chare.increment(i, ret=True).get() == i + 1
+            return self.timed(one)
+        run_charm(self, on=1, measure=measure)
 
 
 def take(array):
@@ -322,11 +368,11 @@ def main():
     parser.add_argument("--read-only", action="store_true", help="arrays that do not change")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=5)
-    options = parser.parse_args()
+    # charmrun leaves that word of its own in.
+    options = parser.parse_args([word for word in sys.argv[1:] if word != "++quiet"])
     values = getattr(KERNELS[options.kernel](options), options.side)()
     if values is not None:  # this process has rank 0
-        print(json.dumps({"kernel": options.kernel, "side": options.side, "values": values,
-                          "config": vars(options), "verified": True}))
+        report(options, values)
 
 
 if __name__ == "__main__":
