@@ -1,4 +1,4 @@
-"""Command line of the package: python -m shoal info | run | version."""
+"""Command line of the package: python -m shoal info | run | cmake | version."""
 
 import argparse
 import os
@@ -14,6 +14,7 @@ from ._run import _is_simulated
 _DESCRIPTION = """\
 info      what a run would use: ranks, workers, processors, MPI
 run       run a Python program on several ranks
+cmake     the folder for shoal_DIR of an extension module in C++
 version   the version of shoal
 """
 
@@ -114,6 +115,7 @@ def main(words=None):
     commands = parser.add_subparsers(dest="command", required=True)
     info = commands.add_parser("info")
     info.add_argument("options", nargs="*")
+    commands.add_parser("cmake")
     commands.add_parser("version")
     runner = commands.add_parser("run", help="run a program on several ranks")
     runner.add_argument("-n", "--ranks", type=int, default=os.cpu_count())
@@ -127,6 +129,9 @@ def main(words=None):
     options = parser.parse_args(words)
     if options.command == "version":
         print(_core.version)
+        return 0
+    if options.command == "cmake":
+        print(pathlib.Path(_core.__file__).parent / "cmake")
         return 0
     if options.command == "info":
         run(lambda world: None, args=["--info", *options.options])

@@ -163,6 +163,7 @@ void end_worlds(const std::vector<World*>& ended);
 
 void bind_arrays(nb::module_& module);
 void bind_events(nb::module_& module);
+void bind_extension(nb::module_& module);
 void bind_flows(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_objects(nb::module_& module);

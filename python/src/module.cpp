@@ -729,6 +729,7 @@ void bind(nb::module_& module) {
   bind_graphs(module);
   bind_arrays(module);
   bind_events(module);
+  bind_extension(module);
   bind_flows(module);
   bind_objects(module);
   static PyType_Slot future_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_future)},

@@ -22,6 +22,13 @@ namespace shoal::trace {
 namespace detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
 constinit std::atomic<std::uint32_t> g_flags{0};
+/// What g_flags refers to outside of a shared library.
+extern "C" {
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+extern std::atomic<std::uint32_t>* const shoal_trace_flags;
+constinit std::atomic<std::uint32_t>* const shoal_trace_flags = &g_flags;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+}
 }  // namespace detail
 
 namespace {

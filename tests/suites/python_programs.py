@@ -38,7 +38,7 @@ class Programs(suite.Suite):
         return self.run_command([self.python, "-m", "shoal", *arguments], code=code,
                                 environment=self.environment | variables)
 
-    def prints_everywhere(self, name, text):
+    def prints_everywhere(self, name, text, **variables):
         """An example prints a text in all modes."""
         program = suite.build().source / "python/examples" / f"{name}.py"
         simulated = [self.python, "-m", "shoal", "run", "-n", 3, "--sim"]
@@ -48,7 +48,7 @@ class Programs(suite.Suite):
             commands.append([*suite.build().launchers[mpi], 2, self.python, program])
         for command in commands:
             with self.subTest(command=command):
-                result = self.run_command(command, environment=self.environment)
+                result = self.run_command(command, environment=self.environment | variables)
                 self.assertEqual(result.output.strip(), text)
                 if "--sim" in command:
                     self.assertIn("simulated 3 ranks", result.errors)
@@ -207,6 +207,52 @@ class Examples(Programs):
     @suite.cases(list(PRINTS))
     def test(self, name):
         self.prints_everywhere(name, self.PRINTS[name])
+
+
+class Extensions(Programs):
+    """A module in C++ that is linked with the library of the package."""
+
+    def build_extension(self, *link):
+        """The folder of the module of tests/python/extension.cpp."""
+        folder, build = self.folder(), suite.build()
+        include = self.run_command([self.python, "-c", "import sysconfig; "
+                                    "print(sysconfig.get_path('include'))"]).output.strip()
+        self.run_command([build.variables["CMAKE_CXX_COMPILER"], "-std=c++20", "-shared", "-fPIC",
+                          "-DSHOAL_SHARED", "-Werror", "-isystem", include,
+                          f"-I{self.package / 'shoal/include'}",
+                          build.source / "tests/python/extension.cpp", "-o",
+                          folder / "extension.so", *link])
+        self.environment["PYTHONPATH"] += f":{folder}"
+
+    def core(self):
+        (core, ) = self.package.glob("shoal/_core.*.so")
+        return core
+
+    def test_sends_messages_of_cpp(self):
+        self.build_extension(self.core())
+        for options in ((), ("--sim",)):
+            result = self.run_python("extends", *options, "--ranks", 2, PYTHONHASHSEED="0")
+            self.assertEqual(result.output, "6\nended\n")
+        for mpi in suite.build().mpis:
+            result = self.run_python("extends", launcher=[*suite.build().launchers[mpi], 2])
+            self.assertEqual(result.output, "3\nended\n")
+
+    def test_processes_with_and_without_it(self):
+        """Their tables of handlers differ: they are refused, as different programs are."""
+        self.first_mpi()
+        self.build_extension(self.core())
+        for mpi in suite.build().mpis:
+            result = self.run_python("extends", "some", launcher=[*suite.build().launchers[mpi], 2],
+                                     code=suite.FAILURE)
+            self.assertIn("the table of active messages", result.errors)
+
+    def test_a_second_copy_is_refused(self):
+        library = suite.build().folder / "src/libshoal.a"
+        self.build_extension(library, "-USHOAL_SHARED", "-lfmt", "-lhwloc", "-lxxhash",
+                             "-lboost_context", "-pthread")
+        said = self.run_python("extends", "copy", "--ranks", 2).output
+        self.assertRegex(said, rf"refused: two copies of shoal .*{re.escape(self.core().name)}"
+                               r".*/extension\.so.*python -m shoal cmake")
 
 
 class Failures(Programs):
@@ -455,6 +501,24 @@ class Packages(Programs):
         for mpi in suite.build().mpis:
             result = self.run_python(name, launcher=[*suite.build().launchers[mpi], 3])
             self.assertEqual(result.output.strip(), "good")
+
+    def test_in_situ(self):
+        """The example with an extension module in C++, which is built as its CMakeLists.txt says,
+        with the nanobind of this build."""
+        folder = suite.build().scratch("python_in_situ")
+        cache = (suite.build().folder / "CMakeCache.txt").read_text()
+        nanobind = re.search("^nanobind_DIR:[A-Z]+=(.*)/nanobind/cmake$", cache, re.M).group(1)
+        path = f"{self.package}:{nanobind}"
+        cmake, variables = suite.build().variables["CMAKE_COMMAND"], suite.build().variables
+        self.run_command([cmake, "-S", suite.SOURCE / "python/examples/in_situ", "-B", folder,
+                          "-G", "Ninja", f"-DPython_EXECUTABLE={self.python}",
+                          "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+                          f"-DCMAKE_CXX_COMPILER={variables['CMAKE_CXX_COMPILER']}",
+                          f"-DCMAKE_CXX_COMPILER_LAUNCHER={variables['SHOAL_TEST_CCACHE']}"],
+                         environment=self.environment | {"PYTHONPATH": path})
+        self.run_command([cmake, "--build", folder, "--parallel", 2], timeout=300)
+        self.prints_everywhere("in_situ/analysis", "total 7.494, steepest 0.280",
+                               PYTHONPATH=f"{self.package}:{folder}")
 
     def test_seeds_repeat(self):
         """Also those of numpy."""

@@ -6,3 +6,5 @@ namespace shoal {}
 namespace shoal::contention {}
 /// Events of the program in traces.
 namespace shoal::trace {}
+/// Extension modules of Python in C++.
+namespace shoal::python {}
