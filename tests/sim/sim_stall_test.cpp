@@ -1,5 +1,6 @@
 // Programs that hang, or seem to, in virtual time: what they say about themselves.
 
+#include <shoal/loops.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/seeded_bugs.hpp"
@@ -72,6 +73,24 @@ TEST(SimStall, LongWork_IsNamedWhenTheTimeIsUp) {
                });
   EXPECT_THAT(text,
               AllOf(HasSubstr("--sim-limit"), HasSubstr("worker 0: runs the task 'a long one'")));
+}
+
+TEST(SimStall, LongIterations_AreNamedWithTheirLoop) {
+  const std::string text = error_of(
+      [](auto& config) {
+        config.workers = 2;
+        config.sim_limit_ns = 1'000'000'000;
+      },
+      [](World& world) {
+        if (world.rank() == 0) {
+          const auto iteration = [](int) { shoal::compute(shoal::Cost::of_seconds(100), [] {}); };
+          world.spawn([=] { shoal::parallel_for(0, 8, iteration, {.name = "sweep"}); },
+                      {.name = "step"});
+        }
+        world.wait();
+      });
+  EXPECT_THAT(text, AllOf(HasSubstr("--sim-limit"), HasSubstr("runs the task 'step'"),
+                          HasSubstr("runs the task 'sweep'")));
 }
 
 // They are destroyed while the ranks are whole.

@@ -1,5 +1,6 @@
 // Programs that hang, or seem to, on real threads: what they say about themselves.
 
+#include <shoal/loops.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
@@ -445,6 +446,33 @@ TEST(Stall, TaskThatNeverEnds_IsNamedWithItsKey) {
   EXPECT_THAT(said, ContainsRegex("worker 1: runs the task 'solver\\[3\\]' for "));
   EXPECT_THAT(said, AllOf(HasSubstr("queued: 2 tasks bound to worker 1"),
                           HasSubstr("3 of 3 tasks not finished")));
+}
+
+// One worker blocks in an iteration, outside shoal. The other one does all others; then the task of
+// the loop waits for that one.
+TEST(Stall, IterationThatNeverEnds_IsNamedWithItsLoop_AndSoIsTheTaskThatWaitsForIt) {
+  Gate gate;
+  const std::string said = report_of(
+      {1, 2, {"--stall-report", "100ms"}},
+      [&](World& world) {
+        world.spawn(
+            [&] {
+              const std::thread::id caller = std::this_thread::get_id();
+              const auto iteration = [&](int) {
+                if (std::this_thread::get_id() == caller) {
+                  gate.await_visitor();
+                } else {
+                  gate.pass();
+                }
+              };
+              shoal::parallel_for(0, 64, iteration, {.name = "sweep"});
+            },
+            {.name = "step"});
+        world.wait();
+      },
+      {"runs the task 'sweep' for ", "in parallel_for 'sweep'"}, [&] { gate.open(); });
+  EXPECT_THAT(said, ContainsRegex("parked: 'step' [^\n]*iterations? that ha[^\n]* not ended, in "
+                                  "parallel_for 'sweep'"));
 }
 
 TEST(Stall, MainFunctionThatNeverComesToWait_IsNamed) {
