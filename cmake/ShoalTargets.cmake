@@ -16,12 +16,10 @@ function(shoal_target_defaults target)
             -Wpedantic
             -Wconversion
             $<$<BOOL:${SHOAL_WERROR}>:-Werror>
-            # No path of this machine in what is installed.
-            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
-            $<$<CONFIG:Release,MinSizeRel>:-ffile-prefix-map=${CMAKE_BINARY_DIR}=.>
             $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
+  shoal_leave_out_paths(${target})
   if(SHOAL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(list "${PROJECT_SOURCE_DIR}/cmake/undefined_ignorelist.txt")
     if(CMAKE_GENERATOR MATCHES "Ninja") # relative, so that another checkout hits the compiler cache
@@ -30,6 +28,19 @@ function(shoal_target_defaults target)
     # By the older name of the option, ccache knows that the text of that file counts.
     target_compile_options(${target} PRIVATE "-fsanitize-blacklist=${list}")
   endif()
+endfunction()
+
+# No path of this machine in what is installed: in Release, and in all configurations of a build for
+# nothing but that. Elsewhere debuggers find the sources of shoal by their paths: in builds with
+# tests, and in projects that have shoal in a subfolder.
+function(shoal_leave_out_paths target)
+  set(here $<CONFIG:Release,MinSizeRel>)
+  if(PROJECT_IS_TOP_LEVEL AND NOT SHOAL_BUILD_TESTS)
+    set(here 1)
+  endif()
+  target_compile_options(
+    ${target} PRIVATE $<${here}:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
+                      $<${here}:-ffile-prefix-map=${CMAKE_BINARY_DIR}=.>)
 endfunction()
 
 # Options that shoal and whatever is linked with it are compiled and linked with alike: those of
@@ -278,6 +289,7 @@ function(shoal_c_library name)
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   shoal_build_plugins_with(${library})
+  shoal_leave_out_paths(${library})
   shoal_common_options(${library} INTERFACE)
   target_include_directories(
     ${library}
@@ -301,6 +313,7 @@ function(shoal_fortran_library)
   shoal_build_if_needed(shoal_fortran)
   target_compile_options(shoal_fortran PRIVATE -std=f2018 -Wall -Wextra
                                                $<$<BOOL:${SHOAL_WERROR}>:-Werror>)
+  shoal_leave_out_paths(shoal_fortran)
   target_include_directories(
     shoal_fortran INTERFACE $<BUILD_INTERFACE:${modules}>
                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran>)

@@ -1,5 +1,6 @@
 """shoal installed: a project in C++, one in C, tools, and pkg-config where all has moved to."""
 
+import json
 import os
 import pathlib
 import re
@@ -211,6 +212,29 @@ class Package(suite.Suite):
 
     def flags(self, package):
         return shlex.split(self.run_here("pkg-config", "--cflags", "--libs", package))
+
+
+class Configurations(suite.Suite):
+    """Builds for nothing but an installation, of which one part is compiled."""
+
+    @suite.cases(["RelWithDebInfo", "Debug"])
+    def test_paths_of_the_build_are_left_out(self, build_type):
+        build = suite.build()
+        cmake, folder = build.variables["CMAKE_COMMAND"], build.scratch("install_paths")
+        self.run_command([cmake, "-S", build.source, "-B", folder, "-G", "Ninja",
+                          f"-DCMAKE_CXX_COMPILER={build.variables['CMAKE_CXX_COMPILER']}",
+                          f"-DCMAKE_BUILD_TYPE={build_type}", "-DSHOAL_CCACHE=OFF"])
+        entries = json.loads((folder / "compile_commands.json").read_text())
+        self.assertGreater(len(entries), 20)
+        for entry in entries:
+            for place in (f"{build.source}/=", f"{folder}=."):
+                self.assertIn(f"-ffile-prefix-map={place}", entry["command"], entry["file"])
+        self.run_command([cmake, "--build", folder, "--target", "shoal_base"])
+        objects = list(folder.glob("src/CMakeFiles/shoal_base.dir/**/*.o"))
+        self.assertTrue(objects)
+        for path in objects:
+            self.assertIn(b"_info", path.read_bytes())  # for debuggers
+            self.assertNotIn(str(build.source).encode(), path.read_bytes())
 
 
 if __name__ == "__main__":
