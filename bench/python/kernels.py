@@ -205,7 +205,7 @@ def take(array):
 
 
 class Bandwidth(Pair):
-    """Bandwidth of arrays of `size` bytes to the other process, which answers each of them."""
+    """Bandwidth of arrays of `size` bytes to the other process, which answers when it has them."""
 
     def __init__(self, options):
         super().__init__(options)
@@ -233,8 +233,37 @@ class Bandwidth(Pair):
             return self.timed(send_all)
         return self.shoal_main(measure)
 
+    def shoal_put(self):
+        """Into memory that the other process has, as mpi4py() does."""
+        numpy, shoal = need("numpy"), need("shoal")
+
+        def main(world):
+            if world.size != 2:
+                raise SystemExit("this kernel needs two processes")
+            array = numpy.ones(self.size // 8)
+            memory = shoal.GlobalArray(2 * len(array))
+            world.barrier()
+            result = None
+            if world.rank == 0:
+                def put_all():
+                    for _ in range(self.count):
+                        memory[len(array):] = array
+                    memory.quiet()
+                result = self.timed(put_all)
+                assert memory[len(memory) - 1] == array[-1]
+            world.barrier()
+            return result
+        return shoal.run(main, args=[])
+
     def mpi4py(self):
-        """Buffers that both sides have, with a receive for each."""
+        """Into an array that the other process has."""
+        return self.send_and_receive(lambda numpy, array: array)
+
+    def mpi4py_new(self):
+        """Each into a new array, as arguments of calls are."""
+        return self.send_and_receive(lambda numpy, array: numpy.empty_like(array))
+
+    def send_and_receive(self, memory_like):
         numpy = need("numpy")
 
         def measure(mpi, world):
@@ -246,8 +275,10 @@ class Bandwidth(Pair):
                 world.Recv(answer, source=1)
 
             def receive_all():
+                received = []
                 for _ in range(self.count):
-                    world.Recv(array, source=0)
+                    received.append(memory_like(numpy, array))
+                    world.Recv(received[-1], source=0)
                 world.Send(answer, dest=0)
             if world.rank == 0:
                 return self.timed(send_all)
