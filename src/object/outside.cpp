@@ -21,7 +21,10 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace shoal::object {
 
@@ -35,7 +38,6 @@ struct ForwardArrived {
   struct Traits {
     using Wires = TypeList<>;
   };
-  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
   static void invoke(void* /*self*/, team::Batch& batch) {
     while (const team::Message* const message = batch.next()) {
       if (!has_ended(*message->core)) Objects::of(*message->core).forward_arrived();
@@ -43,8 +45,8 @@ struct ForwardArrived {
   }
   static void late(const team::Message& /*message*/) {}
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline team::StaticHandler handler{name(), type_signature<>(), Delivery::inlined, &invoke,
-                                            &late};
+  static inline team::StaticHandler handler{"shoal::object::arrived", type_signature<>(),
+                                            Delivery::inlined, &invoke, &late};
 };
 
 /// Handler on a rank that is no member.
@@ -85,13 +87,28 @@ void arrive(TeamCore& core, const Outside& outside, const Bytes& arguments,
   }
 }
 
-/// The message that arrives. If the team has failed, a caller outside hears of it: the invocation
-/// is queued, and dropped from there.
-struct Arrival {
+/// Part of the two messages that carry an invocation. Reports call them by its method.
+struct Carrier {
   struct Traits {
     using Wires = TypeList<Outside, Bytes>;
   };
-  static constexpr const char* name() { return __PRETTY_FUNCTION__; }
+  static std::string describe(const team::Message& message) {
+    if (!message.is_object) return text_of(decode<Outside, Bytes>(message.arguments));
+    if (const auto* const pieces = team::pieces_of(message))
+      return text_of(decode_pieces<Outside, Bytes>(**pieces, false));
+    using Object = team::ArgumentsObject<Outside, Bytes>;
+    return text_of(static_cast<const Object&>(*team::object_of(message)).values);
+  }
+
+ private:
+  static std::string text_of(const std::tuple<Outside, Bytes>& values) {
+    return object::describe(std::get<0>(values));
+  }
+};
+
+/// The message that arrives. If the team has failed, a caller outside hears of it: the invocation
+/// is queued, and dropped from there.
+struct Arrival : Carrier {
   static void invoke(void* /*self*/, team::Batch& batch) {
     team::Message message = batch.message();
     const bool dropped = std::exchange(message.dropped, false);
@@ -118,8 +135,12 @@ struct Arrival {
                          });
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
-  static inline team::StaticHandler handler{name(), type_signature<Outside, Bytes>(),
-                                            Delivery::inlined, &invoke, &late};
+  static inline team::StaticHandler handler{"shoal::object::carry",
+                                            type_signature<Outside, Bytes>(),
+                                            Delivery::inlined,
+                                            &invoke,
+                                            &late,
+                                            &describe};
   static void send(TeamCore& core, const Outside& outside, Bytes arguments) {
     team::send_static<Arrival, net::Lane::normal, team::kOwnOrderBit>(
         core, Rank(outside.target), outside, std::move(arguments));
@@ -146,23 +167,40 @@ void pass_to(TeamCore& team, Outside outside, Bytes arguments) {
   Arrival::send(team, outside, std::move(arguments));
 }
 
-/// Handler on rank 0 of the team, once that exists there, or when it has ended.
-void pass_on(World& world, const Outside& outside, Bytes arguments) {
-  const team::TeamInUse team(outside.address.team);
-  if (team.core() == nullptr || has_ended(*team.core()))
-    return ignore(outside, world.core().messenger());
-  pass_to(*team.core(), outside, std::move(arguments));
-}
+/// The message to rank 0 of the team, handled once the team exists there, or when it has ended.
+struct Relay : Carrier {
+  static void invoke(void* /*self*/, team::Batch& batch) {
+    while (const team::Message* const message = batch.next()) {
+      team::with_arguments(*message, Traits::Wires{},
+                           [message](const Outside& outside, Bytes& arguments) {
+                             pass_on(message->core->messenger(), outside, std::move(arguments));
+                           });
+    }
+  }
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
+  static inline team::StaticHandler handler{"shoal::object::carry_to_rank_0",
+                                            type_signature<Outside, Bytes>(),
+                                            Delivery::inlined,
+                                            &invoke,
+                                            nullptr,
+                                            &describe};
+
+ private:
+  static void pass_on(const team::Messenger& messenger, const Outside& outside, Bytes arguments) {
+    const team::TeamInUse team(outside.address.team);
+    if (team.core() == nullptr || has_ended(*team.core())) return ignore(outside, messenger);
+    pass_to(*team.core(), outside, std::move(arguments));
+  }
+};
 
 /// Sends an invocation through rank 0 of the team, where it waits for the team. A message of the
 /// world, which counts it.
 void send_home(TeamCore& world, const Outside& outside, Bytes arguments) {
-  using Static = team::StaticFunction<&pass_on, Delivery::inlined>;
-  using Wires = Static::Traits::Wires;
+  using Wires = Relay::Traits::Wires;
   const Rank home(outside.address.home);
-  const std::uint32_t number = Static::handler.index() | team::kOwnOrderBit | net::kTeamBit;
+  const std::uint32_t number = Relay::handler.index() | team::kOwnOrderBit | net::kTeamBit;
   net::Link& link = world.admit(home, number);
-  net::MessageHeader header = world.header_of({number, Static::handler.signature(), home}, 0);
+  net::MessageHeader header = world.header_of({number, Relay::handler.signature(), home}, 0);
   header.team = outside.address.team | team::kAboutBit;
   header.size_bytes = encoded_size<Outside, Bytes>(outside, arguments);
   if (header.size_bytes < net::kPieceBytes) {

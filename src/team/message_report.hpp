@@ -3,6 +3,7 @@
 
 #include <shoal/detail/net/packet.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,8 +14,12 @@ class Messenger;
 
 /// Name of a handler in reports, from MessageHeader::handler.
 [[nodiscard]] std::string handler_name(const Messenger& messenger, std::uint32_t handler);
-/// Names of the handlers of the messages in a packet for this rank: "send", or "5 x send" for a
-/// run of equal ones.
+/// Text about the message of a run at `offset` of its packet: the name of its handler, or of what
+/// it carries. **Precondition**: the packet has arrived, if it has objects.
+[[nodiscard]] std::string message_text(const Messenger& messenger, const net::Packet& packet,
+                                       const net::Run& run, std::size_t offset);
+/// Texts about the messages in a packet for this rank: "send", or "5 x send" for a run of equal
+/// ones.
 [[nodiscard]] std::vector<std::string> handler_names(const Messenger& messenger,
                                                      const net::Packet& packet);
 

@@ -25,6 +25,7 @@ constexpr std::array kOwnHandlers{
     OwnHandler{"shoal::collective_payload", "a collective operation"},
     OwnHandler{"shoal::multicast_segment", "a large multicast"},
     OwnHandler{"shoal::team::PayloadCasts::", "a large multicast"},
+    OwnHandler{"shoal::object::carry", "an invocation that is passed on by rank 0 of its team"},
     OwnHandler{"shoal::object::", "an operation of distributed objects"},
     OwnHandler{"shoal::python::Representative::", "an operation of distributed objects"},
     OwnHandler{"shoal::python::deliver", "a message of Python"},
@@ -101,13 +102,14 @@ class StaticTable {
 };
 
 StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery delivery,
-                             Invoke invoke, Late late)
+                             Invoke invoke, Late late, Describe describe)
     : next_(g_first) {
   handler_.name = name;
   handler_.signature = signature;
   handler_.delivery = delivery;
   handler_.invoke = invoke;
   handler_.late = late;
+  handler_.describe = describe;
   g_first = this;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "team/control_message.hpp"
+#include "team/message_report.hpp"
 #include "team/messenger.hpp"
 #include "team/multicast_wire.hpp"
 #include "team/unexpected_messages.hpp"
@@ -399,8 +400,19 @@ void UnexpectedMessages::name_handler(std::uint64_t team, Rank sender, std::uint
   if (asked != names_.end()) asked->second = std::move(name);
 }
 
+std::string UnexpectedMessages::text_of(const PacketPart& part) const {
+  net::Run run;
+  std::size_t offset = part.offset;
+  reader_.read_run(*part.packet, offset, run);
+  return message_text(cores_.world().messenger(), *part.packet, run, offset);
+}
+
 std::vector<std::string> UnexpectedMessages::describe(std::uint64_t team) const {
-  std::map<std::string, std::uint64_t> bytes_of;  // by line
+  struct Waiting {
+    std::uint64_t bytes = 0;
+    const std::pair<std::uint64_t, PacketPart>* first = nullptr;  // where the team is missing
+  };
+  std::map<std::string, Waiting> all;  // by line
   const sync::Lock lock(mutex_);
   for (const auto& [stream, entry] : entries_) {
     const std::optional<Absent> absent = absent_handler(stream, entry);
@@ -418,12 +430,20 @@ std::vector<std::string> UnexpectedMessages::describe(std::uint64_t team) const 
           "it has ended: keep its objects until all invocations have run)",
           stream.sender().value());
     }
-    bytes_of[std::move(line)] += entry.bytes;
+    Waiting& waiting = all[std::move(line)];
+    waiting.bytes += entry.bytes;
+    const auto& first = entry.parts.front();
+    if (!absent && (waiting.first == nullptr || first.first < waiting.first->first))
+      waiting.first = &first;
   }
   std::vector<std::string> lines;
-  lines.reserve(bytes_of.size());
-  for (const auto& [line, bytes] : bytes_of) {
-    lines.push_back(fmt::format("{} ({} bytes wait)", line, bytes));
+  lines.reserve(all.size());
+  for (const auto& [line, waiting] : all) {
+    const std::string first =
+        waiting.first == nullptr
+            ? ""
+            : fmt::format("; the first is for {}", text_of(waiting.first->second));
+    lines.push_back(fmt::format("{}{} ({} bytes wait)", line, first, waiting.bytes));
   }
   return lines;
 }

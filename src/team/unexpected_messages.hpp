@@ -189,6 +189,8 @@ class UnexpectedMessages {
                                                      const Entry& entry) const;
   /// Asks for the names of handlers that are not known; returns whether all are known.
   bool ask_names();
+  /// Text about the first message of a part, for reports.
+  [[nodiscard]] std::string text_of(const PacketPart& part) const;
   [[nodiscard]] bool can_handle(const net::Run& run) const;
   std::uint64_t drop(const PacketPart& part) const;
   void leave(Entry& entry) SHOAL_REQUIRES(mutex_);

@@ -11,6 +11,7 @@
 #include "support/sizes.hpp"
 #include "team/messenger.hpp"
 
+#include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
 #include <gmock/gmock.h>
@@ -25,6 +26,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -45,6 +47,7 @@ using shoal::testing::sized;
 using shoal::testing::sized_on_one_thread;
 using testing::AllOf;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -131,6 +134,32 @@ TEST(Log, NamesMessages_ThatTheirTargetIsStillToMake) {
     });
     EXPECT_THAT(world.log_lines(), Contains(HasSubstr("leaves: fill")).Times(2)) << seed;
   }
+}
+
+class Diary : public shoal::DistributedObject<Diary> {
+ public:
+  explicit Diary(Team& team) : DistributedObject(team) {}
+  void note(int /*number*/) {}
+};
+
+TEST(Log, NamesTheMethod_OfAnInvocationThatRank0OfTheTeamPassesOn) {
+  SimulatedWorld world(sim_config(3, 1, 7));
+  world.keep_log(1000, false);
+  world.run([](World& rank) {
+    Team team(rank, {Rank(1), Rank(2)});
+    std::optional<Diary> diary;
+    if (team.is_member()) diary.emplace(team);
+    const auto handle = rank.broadcast(diary ? diary->handle() : shoal::Handle<Diary>(), Rank(1));
+    rank.barrier();
+    if (rank.rank() == 0) handle.async<&Diary::note>(Rank(1), 5);
+    rank.wait();
+    rank.barrier();
+    return 0;
+  });
+  const std::string method = ".*Diary::note, invoked by rank 0 of the world on object 1";
+  EXPECT_THAT(world.log_lines(),
+              IsSupersetOf({ContainsRegex("of rank 0 for rank 1 leaves: " + method),
+                            ContainsRegex("of rank 1 for rank 2 leaves: " + method)}));
 }
 
 TEST(Log, OfDetection_OnRequest) {

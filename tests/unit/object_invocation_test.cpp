@@ -299,27 +299,39 @@ TEST(Outside, InvocationsOfManyBytesWaitUntilRank0HasMadeTheTeam) {
   });
 }
 
-// Rank 1 is the first rank of a team that it never makes.
-TEST(Outside, InvocationsForATeamThatItsFirstRankNeverMakes_AreReported) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const std::string text = object_error(3, seed, [](World& world) {
+// One of the two members never makes the team. The invocations, of few and of many bytes, wait
+// there: on its first rank, or on their way from that.
+TEST(Outside, InvocationsForATeamThatOneMemberNeverMakes_AreReportedByTheirMethods) {
+  for (int run = 0; run < 16; ++run) {
+    const int maker = 1 + run % 2;
+    const bool is_large = run / 2 % 2 == 1;
+    const auto seed = static_cast<std::uint64_t>(run);
+    const std::string text = object_error(3, seed, [&](World& world) {
       Promise<Handle<Log>> made(world);
       Future<Handle<Log>> made_there = made.future();
       const auto to_0 = world.broadcast(world.publish(std::move(made)), Rank(0));
-      if (world.rank() == 2) {
+      if (world.rank() == maker) {
         Team team(world, {Rank(1), Rank(2)});
         Log log(team);
         world.fulfill(to_0, log.handle());
         world.wait();
       } else if (world.rank() == 0) {
-        made_there.get().async<&Log::note>(Rank(1), 0, 5);
+        const Handle<Log> handle = made_there.get();
+        if (is_large) {
+          handle.async<&Log::note_all>(Rank(1), 0, std::vector<int>(30'000, 5));
+        } else {
+          handle.async<&Log::note>(Rank(1), 0, 5);
+        }
       }
       world.wait();
     });
-    EXPECT_THAT(text, AllOf(HasSubstr("rank 1: messages from rank 0 are for a team that was never "
-                                      "made here"),
-                            HasSubstr("bytes wait)")))
-        << seed;
+    const std::string where =
+        maker == 1 ? "rank 2: messages from rank 1" : "rank 1: messages from rank 0";
+    const std::string method = is_large ? "Log::note_all" : "Log::note";
+    EXPECT_THAT(text, AllOf(HasSubstr(where + " are for a team that was never made here"),
+                            HasSubstr(method + ", invoked by rank 0 of the world on object 1 ("),
+                            HasSubstr(" bytes wait)")))
+        << run;
   }
 }
 

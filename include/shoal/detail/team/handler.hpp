@@ -156,6 +156,9 @@ using Invoke = void (*)(void* self, Batch& batch);
 /// team around that one which has not. Frees what the message holds, also when it throws.
 using Late = void (*)(const Message& message);
 
+/// Text about a message for reports; leaves the message as it is.
+using Describe = std::string (*)(const Message& message);
+
 /// An Invoke of a function for one message.
 template <void (*One)(void* self, const Message& message)>
 void invoke_each(void* self, Batch& batch) {
@@ -191,6 +194,8 @@ struct Handler : std::enable_shared_from_this<Handler> {
   void* self = nullptr;
   /// Of a static handler; nullptr: such messages wait, and are reported when nothing runs any more.
   Late late = nullptr;
+  /// Of a static handler that carries something with a name of its own; nullptr: `name` says all.
+  Describe describe = nullptr;
 };
 
 using net::kIndexMask;
@@ -208,7 +213,7 @@ class StaticHandler {
   StaticHandler(const StaticHandler&) = delete;
   StaticHandler& operator=(const StaticHandler&) = delete;
   StaticHandler(const char* name, std::uint32_t signature, Delivery delivery, Invoke invoke,
-                Late late = nullptr);
+                Late late = nullptr, Describe describe = nullptr);
   /// Returns the index, after the first call of static_handlers(). Errors: CheckError for a handler
   /// from a library that was loaded later.
   [[nodiscard]] std::uint32_t index() const;
