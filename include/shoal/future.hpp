@@ -293,6 +293,7 @@ class Promise {
   /// throws. **Errors**: CheckError if the promise was fulfilled before.
   template <class F>
   void set_from(F&& f) {
+    std::exception_ptr error;
     try {
       if constexpr (std::is_void_v<T>) {
         std::forward<F>(f)();
@@ -300,10 +301,13 @@ class Promise {
       } else {
         set_value(std::forward<F>(f)());
       }
+      return;
     } catch (...) {
       if (fulfilled_) throw;
-      set_exception(sched::caught_error());
+      error = sched::caught_error();
     }
+    // Behind the catch clause, which owns the exception as well.
+    set_exception(std::move(error));
   }
 
  private:

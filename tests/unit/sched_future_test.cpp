@@ -67,6 +67,28 @@ TEST(Future, InTheMainFunction_GivesValueVoidAndException) {
   });
 }
 
+// Its waiter must not read an exception that the fulfiller may still free.
+TEST(Future, OfAPromiseThatIsSetFromAFunction_EndsWhenItsExceptionIsNoLongerHandled) {
+  struct Waiter final : shoal::sync::Waiter {
+    void wake() override {
+      ++count;
+      is_handled = std::current_exception() != nullptr;
+    }
+    int count = 0;
+    bool is_handled = false;
+  };
+  on_one_rank([](World& /*world*/) {
+    Promise<int> promise;
+    Future<int> future = promise.future();
+    Waiter waiter;
+    ASSERT_TRUE(shoal::sched::FutureAccess::completion(future)->enlist(waiter));
+    promise.set_from([]() -> int { throw std::runtime_error("no value"); });
+    EXPECT_EQ(waiter.count, 1);
+    EXPECT_FALSE(waiter.is_handled);
+    EXPECT_EQ(thrown<std::runtime_error>([&] { future.get(); }), "no value");
+  });
+}
+
 TEST(Future, OfWhatCanOnlyBeMoved_HandsItOver) {
   on_one_rank([](World& world) {
     auto future = world.async([] { return std::make_unique<int>(7); });
