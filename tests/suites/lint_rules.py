@@ -32,6 +32,14 @@ class Rules(suite.Suite):
     def test_format(self):
         self.tool("lint", "format")
 
+    @suite.cases(["defects", "mutants", "wrong_results"])
+    def test_text_of_each_planted_bug(self, table):
+        """It stands in its file once, as tools/plant and the suites need it."""
+        source = suite.build().source
+        for bug in suite.planted(table).values():
+            count = (source / bug["file"]).read_text().count(bug["from"])
+            self.assertEqual(count, 1, f"{bug['name']} in {bug['file']}")
+
     def test_tidy_refuses_bad_code(self):
         self.tidy("bad")
 
