@@ -226,6 +226,13 @@ class GlobalMemory {
     core_->check_may_wait(from.rank().value(), "get_strided()");
     get_blocks(from, to, block, stride).await();
   }
+  /// Starts to read blocks, and does not block for the answer: see get_strided(). `to` must not be
+  /// touched before the Transfer is complete.
+  template <memory::Copied T>
+  [[nodiscard]] Transfer get_strided_async(GlobalPtr<T> from, std::span<std::remove_cv_t<T>> to,
+                                           std::size_t block, std::size_t stride) {
+    return get_blocks(from, to, block, stride);
+  }
   /// Writes the elements of `from` in blocks of `block` elements, which begin `stride` elements
   /// apart in global memory. `from` may be reused on return. The size of `from` is a multiple of
   /// `block`.
@@ -418,23 +425,68 @@ class GlobalMemory {
     memory::check_written<T>();
     return update_all_async<memory::WordOp::bit_xor, T>(pointers, values);
   }
+  /// Writes the word, and does not block: see store(). The Transfer tells when it is complete;
+  /// quiet() waits for it, too.
+  template <memory::Atomic T>
+  Transfer store_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
+    return update_async<memory::WordOp::store>(at, value);
+  }
   /// Adds `value` to the word atomically; returns the future of the value before, and does not
   /// block. See fetch_add().
   template <memory::Atomic T>
   [[nodiscard]] Future<T> fetch_add_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
     memory::check_sum<T>();
-    core_->check_pointer(at.memory(), Access::word);
-    check_aligned(at);
-    const sync::Ref pending(new memory::PendingWord<T>(core_->team().scheduler()));
-    Future<T> before = pending->future();
-    const memory::Word word = word_for<T>(memory::WordOp::add, value, T());
-    if (std::byte* place = this->at(at, sizeof(T), Access::word)) {
-      pending->word = memory::apply_word(place, word);
-    } else {
-      core_->word(at.rank().value(), at.offset(), word, &pending->word, *pending);
-    }
-    pending->end_one();
-    return before;
+    return apply_async(at, memory::WordOp::add, value, T());
+  }
+  /// Starts fetch_min(); returns the future of the value before, and does not block.
+  template <memory::Atomic T>
+  [[nodiscard]] Future<T> fetch_min_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_order<T>();
+    return apply_async(at, memory::WordOp::min, value, T());
+  }
+  /// Starts fetch_max(); returns the future of the value before, and does not block.
+  template <memory::Atomic T>
+  [[nodiscard]] Future<T> fetch_max_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_order<T>();
+    return apply_async(at, memory::WordOp::max, value, T());
+  }
+  /// Starts fetch_and(); returns the future of the value before, and does not block.
+  template <std::integral T>
+  [[nodiscard]] Future<T> fetch_and_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
+    return apply_async(at, memory::WordOp::bit_and, value, T());
+  }
+  /// Starts fetch_or(); returns the future of the value before, and does not block.
+  template <std::integral T>
+  [[nodiscard]] Future<T> fetch_or_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
+    return apply_async(at, memory::WordOp::bit_or, value, T());
+  }
+  /// Starts fetch_xor(); returns the future of the value before, and does not block.
+  template <std::integral T>
+  [[nodiscard]] Future<T> fetch_xor_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
+    return apply_async(at, memory::WordOp::bit_xor, value, T());
+  }
+  /// Starts swap(); returns the future of the value before, and does not block.
+  template <memory::Atomic T>
+  [[nodiscard]] Future<T> swap_async(GlobalPtr<T> at, std::type_identity_t<T> value) {
+    memory::check_written<T>();
+    return apply_async(at, memory::WordOp::exchange, value, T());
+  }
+  /// Starts compare_exchange(); returns the future of the value before, and does not block.
+  template <memory::Atomic T>
+  [[nodiscard]] Future<T> compare_exchange_async(GlobalPtr<T> at, std::type_identity_t<T> expected,
+                                                 std::type_identity_t<T> desired) {
+    memory::check_compared<T>();
+    return apply_async(at, memory::WordOp::compare, desired, expected);
+  }
+  /// Starts to read the word; returns its future, and does not block. See load().
+  template <memory::Atomic T>
+  [[nodiscard]] Future<std::remove_cv_t<T>> load_async(GlobalPtr<T> at) {
+    using Value = std::remove_cv_t<T>;
+    return apply_async(at.template cast<Value>(), memory::WordOp::load, Value(), Value());
   }
 
   /// Returns the core, for code that is built on the memory.
@@ -578,6 +630,25 @@ class GlobalMemory {
   static memory::Word word_for(memory::WordOp op, const T& value, const T& expected) {
     return {op, memory::word_type<T>(), memory::to_word(value), memory::to_word(expected)};
   }
+  static constexpr Access access_of(memory::WordOp op) {
+    return op == memory::WordOp::load ? Access::load : Access::word;
+  }
+  template <class T>
+  Future<T> apply_async(GlobalPtr<T> at, memory::WordOp op, const std::type_identity_t<T>& value,
+                        const std::type_identity_t<T>& expected) {
+    core_->check_pointer(at.memory(), Access::word);
+    check_aligned(at);
+    const sync::Ref pending(new memory::PendingWord<T>(core_->team().scheduler()));
+    Future<T> before = pending->future();
+    const memory::Word word = word_for<T>(op, value, expected);
+    if (std::byte* place = this->at(at, sizeof(T), access_of(op))) {
+      pending->word = memory::apply_word(place, word);
+    } else {
+      core_->word(at.rank().value(), at.offset(), word, &pending->word, *pending);
+    }
+    pending->end_one();
+    return before;
+  }
   template <class T>
   T apply(GlobalPtr<T> at, memory::WordOp op, const std::type_identity_t<T>& value,
           const std::type_identity_t<T>& expected) {
@@ -585,7 +656,7 @@ class GlobalMemory {
     core_->check_pointer(at.memory(), Access::word);
     check_aligned(at);
     const memory::Word word = word_for<T>(op, value, expected);
-    const Access access = op == memory::WordOp::load ? Access::load : Access::word;
+    const Access access = access_of(op);
     if (std::byte* place = direct(at, sizeof(T), access)) {
       return memory::from_word<T>(memory::apply_word(place, word));
     }

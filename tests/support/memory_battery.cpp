@@ -72,6 +72,9 @@ void values_and_ranges(World& world, GlobalMemory& memory) {
       for (std::size_t i = 0; i < block.size(); ++i) {
         must(block[i] == 1000U * static_cast<unsigned>(me) + 3 + i / 4 * 10 + i % 4, "a block");
       }
+      std::vector<std::uint64_t> same(block.size());
+      memory.get_strided_async(words.at(next, 3), std::span(same), 4, 10).wait();
+      must(same == block, "blocks at once");
       world.barrier();
       for (std::uint64_t& word : block) word = ~word;
       memory.put_strided(words.at(next, 3), std::span<const std::uint64_t>(block), 4, 10).wait();
@@ -248,6 +251,42 @@ void words(World& world, GlobalMemory& memory) {
   world.barrier();
 }
 
+/// Each operation on a word in the form that does not block, on a word that no other rank changes.
+void words_at_once(World& world, GlobalMemory& memory) {
+  const Rank next((world.rank().value() + 1) % world.size());
+  const auto word = memory.collective_allocate<std::int32_t>().on(next);
+  const auto bits = memory.collective_allocate<std::uint16_t>().on(Rank(0));
+  world.barrier();
+  const auto check = [&](Future<std::int32_t> before, int expected, int now, const char* what) {
+    must(before.get() == expected && memory.load(word) == now, what);
+  };
+  check(memory.swap_async(word, 12), 0, 12, "swap at once");
+  check(memory.fetch_or_async(word, 3), 12, 15, "bitwise or at once");
+  check(memory.fetch_and_async(word, 9), 15, 9, "bitwise and at once");
+  check(memory.fetch_xor_async(word, 1), 9, 8, "exclusive or at once");
+  check(memory.fetch_min_async(word, -5), 8, -5, "minimum at once");
+  check(memory.fetch_max_async(word, 7), -5, 7, "maximum at once");
+  check(memory.compare_exchange_async(word, 8, 1), 7, 7, "no exchange at once");
+  check(memory.compare_exchange_async(word, 7, 1), 7, 1, "exchange at once");
+  memory.store_async(word, 4).wait();
+  must(memory.load_async(GlobalPtr<const std::int32_t>(word)).get() == 4, "load at once");
+  static_cast<void>(memory.store_async(word, 6));
+  memory.quiet();
+  must(memory.load(word) == 6, "a store that was dropped");
+  // All are in flight together; each bit is of one rank.
+  std::vector<Future<std::uint16_t>> before;
+  for (int bit = world.rank().value(); bit < 16; bit += world.size()) {
+    before.push_back(memory.fetch_or_async(bits, static_cast<std::uint16_t>(1U << bit)));
+  }
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const int bit = world.rank().value() + static_cast<int>(i) * world.size();
+    must((before[i].get() & (1U << bit)) == 0, "a bit before");
+  }
+  world.barrier();
+  must(memory.load(bits) == 0xFFFF, "bits at once");
+  world.barrier();
+}
+
 /// Words that are no plain numbers, and words that are only read.
 void words_of_other_types(World& world, GlobalMemory& memory) {
   enum class Level : std::int16_t { low = -5, none = 0, high = 7 };
@@ -265,8 +304,10 @@ void words_of_other_types(World& world, GlobalMemory& memory) {
   must(memory.load(level) == Level::low, "the minimum of enums");
   must(memory.fetch_max(level, Level::high) == Level::low, "a negative enum");
   must(memory.fetch_max(level, Level::none) == Level::high, "the maximum of enums");
+  must(memory.fetch_min_async(level, Level::none).get() == Level::high, "an enum at once");
   must(memory.fetch_max(flag, true) == false && memory.fetch_min(flag, true), "a bool");
   must(memory.compare_exchange(share, {0, 0}, {0.5F, 1}) == Share{0, 0}, "an exchange of members");
+  must(memory.swap_async(share, {0.5F, 1}).get() == Share{0.5F, 1}, "members at once");
   memory.fetch_update(share, [](Share s) { return Share{s.part / 2, s.count + 1}; });
   const GlobalPtr<const Share> read_only = share;
   must(memory.load(read_only) == Share{0.25F, 2}, "a word that is only read");
@@ -595,6 +636,7 @@ void whole_battery(World& world, GlobalMemoryOptions::Checks checks) {
   updates_of_many<std::int64_t>(world, memory);
   updates_of_many<double>(world, memory);
   words(world, memory);
+  words_at_once(world, memory);
   words_of_other_types(world, memory);
   signals(world, memory);
   signals_of_models(world, memory);

@@ -235,7 +235,13 @@ class MemoryProgram {
         memory_.fetch_xor(at, value);
       }
     } else if (which == 2) {
-      memory_.fetch_max(at, value);
+      if (value % 2 == 0) {
+        static_cast<void>(memory_.fetch_max_async(at, value).get());
+      } else {
+        memory_.fetch_max(at, value);
+      }
+    } else if (value % 2 == 0) {
+      static_cast<void>(memory_.fetch_or_async(at, value).get());
     } else {
       memory_.fetch_or(at, value);
     }

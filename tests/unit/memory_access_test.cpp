@@ -148,6 +148,8 @@ TEST(GlobalMemory, WithChecks_AccessesThatNoAllocationHoldsAreNamedWhereTheyAreC
                                     HasSubstr("nothing is allocated there, or not any more"));
                         EXPECT_THAT(refusal_of([&] { memory.fetch_add(gone, 1); }),
                                     HasSubstr("operation on a word of rank"));
+                        EXPECT_THAT(refusal_of([&] { memory.fetch_max_async(gone, 1).get(); }),
+                                    HasSubstr("operation on a word of rank"));
                         world.wait();
                       }),
             0);

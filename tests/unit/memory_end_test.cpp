@@ -84,6 +84,9 @@ const std::vector<Kind>& kinds() {
          memory.scatter(std::vector{at, at + 1}, std::span<const long>(here)).wait();
        }},
       {"fetch_add", [](auto& memory, auto at) { static_cast<void>(memory.fetch_add(at, 1)); }},
+      {"swap_async",
+       [](auto& memory, auto at) { static_cast<void>(memory.swap_async(at, 1).get()); }},
+      {"store_async", [](auto& memory, auto at) { memory.store_async(at, 1).wait(); }},
       {"load", [](auto& memory, auto at) { static_cast<void>(memory.load(at)); }},
       {"add_async", [](auto& memory, auto at) { memory.add_async(at, 1).wait(); }},
       {"allocate_on",
