@@ -3,6 +3,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
 #include <shoal/detail/sync/strand.hpp>
+#include <shoal/detail/team/handler.hpp>
 #include <shoal/key.hpp>
 
 #include <fmt/format.h>
@@ -15,8 +16,7 @@
 namespace shoal::object {
 
 std::string method_of(const Invocation& invocation) {
-  std::string method = invocation.method();
-  return method.starts_with("shoal::python::") ? "a method of Python" : method;
+  return team::shown_to_users(invocation.method());
 }
 
 void OrderCheck::arrives(const Invocation& invocation) {

@@ -44,8 +44,7 @@ class OrderCheck {
   std::unordered_map<std::uint64_t, Context> contexts_;
 };
 
-/// Text for reports and traces: the method; of objects of Python, whose own name is not known here,
-/// what it is.
+/// Text for reports and traces: the method as users know it.
 [[nodiscard]] std::string method_of(const Invocation& invocation);
 
 class Runner;

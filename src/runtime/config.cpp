@@ -166,10 +166,11 @@ void check_values_given(const std::vector<std::string>& arguments) {
   }
 }
 
-/// Whether an argument is the option, or has its value behind `=`.
-bool is_mentioned(const std::vector<std::string>& arguments, const std::string& option) {
-  return std::ranges::any_of(arguments, [&option](std::string_view argument) {
-    const std::string_view name = argument.substr(0, argument.find('='));
+/// Whether an argument is the option; `with_value`: or has its value behind `=`.
+bool is_mentioned(const std::vector<std::string>& arguments, const std::string& option,
+                  bool with_value) {
+  return std::ranges::any_of(arguments, [&option, with_value](std::string_view argument) {
+    const std::string_view name = with_value ? argument.substr(0, argument.find('=')) : argument;
     return name == "--" + option || name == "--shoal-" + option;
   });
 }
@@ -184,7 +185,7 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
       ignored;  // CLI11 wants a place for the values; it alters some on the way
   std::vector<std::pair<std::string, const CLI::Option*>> ours;
   for (const std::string& name : option_names()) {
-    if (!is_mentioned(arguments, name)) continue;  // CLI11 compares each with all before it
+    if (!is_mentioned(arguments, name, true)) continue;  // CLI11 compares each with all before it
     const std::string spellings = fmt::format("--{},--shoal-{}", name, name);
     ours.emplace_back(name, is_flag(name)
                                 ? app.add_flag(spellings)
@@ -391,17 +392,13 @@ Config parse_config(int argc, const char* const* argv, const Environment& env) {
   config.args.push_back(all.empty() ? "" : all.front());
   const auto first = all.empty() ? all.end() : all.begin() + 1;
   const auto divider = std::find(first, all.end(), "--");
-  const auto given = [first, divider](std::string_view name) {
-    return std::any_of(first, divider, [name](std::string_view argument) {
-      return argument == fmt::format("--{}", name) || argument == fmt::format("--shoal-{}", name);
-    });
-  };
-  config.help = given("help");
-  config.version = given("version");
+  const std::vector<std::string> ours(first, divider);
+  config.help = is_mentioned(ours, "help", false);
+  config.version = is_mentioned(ours, "version", false);
   if (config.help) config.help_text = make_help_text(config.args.front());
   if (config.help || config.version) return config;
 
-  const CommandLine command_line = parse_command_line({first, divider});
+  const CommandLine command_line = parse_command_line(ours);
   config.args.insert(config.args.end(), command_line.foreign.begin(), command_line.foreign.end());
   if (divider != all.end()) {
     config.args.insert(config.args.end(), divider + 1, all.end());

@@ -11,8 +11,8 @@ namespace shoal::team {
 
 namespace {
 
-/// Functions of shoal itself that are handlers, by the beginning of their names, and how users know
-/// what they do.
+/// Functions of shoal itself that are handlers or methods, by the beginning of their names, and how
+/// users know what they do.
 struct OwnHandler {
   std::string_view begin;
   const char* shown;
@@ -27,11 +27,17 @@ constexpr std::array kOwnHandlers{
     OwnHandler{"shoal::team::PayloadCasts::", "a large multicast"},
     OwnHandler{"shoal::object::carry", "an invocation that is passed on by rank 0 of its team"},
     OwnHandler{"shoal::object::", "an operation of distributed objects"},
-    OwnHandler{"shoal::python::Representative::", "an operation of distributed objects"},
+    OwnHandler{"shoal::python::Representative::", "a method of Python"},
     OwnHandler{"shoal::python::deliver", "a message of Python"},
     OwnHandler{"shoal::python::serve", "a call of Python"},
     OwnHandler{"shoal::python::fail_call", "the exception of a call"},
 };
+
+// Filled by constructors of static objects, before main(); constant from the first use on.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit StaticHandler* g_first = nullptr;
+
+}  // namespace
 
 std::string shown_to_users(const std::string& name) {
   // A NamedFunction or NamedClosure, see CallHandler.
@@ -43,12 +49,6 @@ std::string shown_to_users(const std::string& name) {
       kOwnHandlers, [&name](const OwnHandler& one) { return name.starts_with(one.begin); });
   return own != kOwnHandlers.end() ? own->shown : name;
 }
-
-// Filled by constructors of static objects, before main(); constant from the first use on.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-constinit StaticHandler* g_first = nullptr;
-
-}  // namespace
 
 class StaticTable {
  public:

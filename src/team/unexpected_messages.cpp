@@ -22,17 +22,31 @@ namespace shoal::team {
 
 // --- packets
 
+namespace {
+
+/// Calls f(arguments) for each message of a run if its handler has `bit`. `offset`: of the first
+/// one; then it is behind the run.
+template <class F>
+void for_messages(const net::Packet& packet, const net::Run& run, std::uint32_t bit,
+                  std::size_t& offset, F f) {
+  const std::size_t end = offset + run.count * run.step();
+  for (; (run.handler & bit) != 0 && offset < end; offset += run.step()) {
+    std::span<const std::byte> arguments = packet.messages().subspan(offset, run.size_bytes);
+    if ((run.handler & kMulticastBit) != 0) arguments = open_multicast(arguments).arguments;
+    f(arguments);
+  }
+  offset = end;
+}
+
+}  // namespace
+
 PacketPart::~PacketPart() {
   if (empty()) return;
-  const std::span<const std::byte> messages = packet->messages();
+  const std::size_t size = packet->messages().size();
   net::Run run;
-  while (offset < messages.size() && net::read_run(messages, offset, run)) {
-    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
-      if ((run.handler & kObjectBit) == 0) continue;
-      std::span<const std::byte> arguments = messages.subspan(offset, run.size_bytes);
-      if ((run.handler & kMulticastBit) != 0) arguments = open_multicast(arguments).arguments;
-      delete net::object_at(arguments.data());
-    }
+  while (offset < size && net::read_run(packet->messages(), offset, run)) {
+    for_messages(*packet, run, kObjectBit, offset,
+                 [](auto arguments) { delete net::object_at(arguments.data()); });
   }
 }
 
@@ -301,17 +315,11 @@ std::uint64_t UnexpectedMessages::drop(const PacketPart& part) const {
   for (std::size_t offset = part.offset; offset < packet.messages().size();) {
     net::Run run;
     reader_.read_run(packet, offset, run);
-    for (std::uint64_t i = 0; i < run.count; ++i, offset += run.step()) {
-      Message message{&cores_.world(), source, false, true,
-                      packet.messages().subspan(offset, run.size_bytes)};
-      if ((run.handler & kMulticastBit) != 0) {
-        message.arguments = open_multicast(message.arguments).arguments;
-      }
-      if ((run.handler & kLargeBit) != 0) {
-        std::span<const std::byte> rest;
-        drop_large(message, split_large(message, rest));
-      }
-    }
+    for_messages(packet, run, kLargeBit, offset, [&](auto arguments) {
+      const Message message{&cores_.world(), source, false, true, arguments};
+      std::span<const std::byte> rest;
+      drop_large(message, split_large(message, rest));
+    });
     count += run.count;
     if (run.sender != 0) acknowledge(cores_.world(), source, run.sender, run.count);
   }

@@ -226,6 +226,8 @@ class StaticHandler {
   StaticHandler* next_ = nullptr;
 };
 
+/// Returns the name of a function as users know it: for one of shoal itself, what it does.
+[[nodiscard]] std::string shown_to_users(const std::string& name);
 /// Returns all static handlers in an order that depends on their names only. The first call fixes
 /// the set.
 const std::vector<Handler>& static_handlers();
