@@ -178,9 +178,7 @@ class StableAbi(Wheels):
         if not pythons:
             self.skipTest("there is no Python 3.12 or newer")
         wheel = self.wheel(pythons[0])
-        library = self.folder() / "c_thread.so"
-        self.run_command([suite.build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o",
-                          library, suite.SOURCE / "tests/python/c_thread.c", "-pthread"])
+        library = self.c_library("python/c_thread.c")
         self.assertRegex(wheel.name, r"-cp312-abi3-manylinux_2_\d+_x86_64\.whl$")
         for python in pythons:
             with self.subTest(python=python):

@@ -119,9 +119,7 @@ class Embedded(Programs):
                 self.assertRegex(line, r"\.py:[1-9]\d*$", task)
 
     def test_a_c_thread_calls_back(self):
-        library = self.folder() / "c_thread.so"
-        self.run_command([suite.build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o",
-                          library, suite.build().source / "tests/python/c_thread.c", "-pthread"])
+        library = self.c_library("python/c_thread.c")
         self.tells("good", self.run_python("callbacks", library))
 
     def test_tasks_leave_nothing_behind(self):

@@ -154,6 +154,13 @@ class Suite(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         return pathlib.Path(folder.name)
 
+    def c_library(self, source):
+        """A shared library of a C source of the tests, which lasts as long as the case."""
+        library = self.folder() / f"{pathlib.Path(source).stem}.so"
+        self.run_command([build().variables["CMAKE_C_COMPILER"], "-shared", "-fPIC", "-o", library,
+                          build().source / "tests" / source, "-pthread"])
+        return library
+
     def on_mpi(self, name, mpi):
         """A program that calls MPI itself has one for each MPI but the first
         (apps/CMakeLists.txt)."""
