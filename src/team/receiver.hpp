@@ -35,8 +35,8 @@ namespace shoal::team {
 /// packet it announces the end (E), reads the count (F), and destroys all kept handlers. If B does
 /// not see C, D sees A: no thread uses the destroyed handler. If B does not see E, F sees A: no
 /// kept handler stays. Between A and B is a heavy_barrier(), so that the packet's thread pays
-/// nothing; where there is none, all are seq_cst. tests/model/am_deferred_reclaim_test.cpp explores
-/// it.
+/// nothing; where there is none, all are seq_cst. tests/model/team_deferred_reclaim_test.cpp
+/// explores it.
 ///
 /// A remover that has to outlive the handler waits until a later look B does not find C, or until
 /// the packet's thread has said, between two handlers, which count it has seen (G): it uses none of

@@ -16,7 +16,7 @@
 #include <optional>
 #include <random>
 
-namespace am_order_test {
+namespace team_order_test {
 
 using namespace shoal;
 using shoal::testing::run_turns;
@@ -189,4 +189,4 @@ TEST(Order, StaticAndInstanceHandlers_ShareOneOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(log));
 }
 
-}  // namespace am_order_test
+}  // namespace team_order_test

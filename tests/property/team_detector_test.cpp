@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace term_detector_test {
+namespace team_detector_test {
 
 using shoal::Rank;
 using shoal::team::Confirmation;
@@ -373,4 +373,4 @@ INSTANTIATE_TEST_SUITE_P(Defects, BrokenDetector,
                          testing::Values(Defect::no_second_look, Defect::counts_on_arrival,
                                          Defect::forgets_tasks, Defect::forgets_main));
 
-}  // namespace term_detector_test
+}  // namespace team_detector_test

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace term_hold_test {
+namespace team_hold_test {
 
 using shoal::Delivery;
 using shoal::Hold;
@@ -130,4 +130,4 @@ TEST(Hold, EndingWhileWorkersFallAsleep_WakesTheWait) {
   EXPECT_EQ(code, 0);
 }
 
-}  // namespace term_hold_test
+}  // namespace team_hold_test

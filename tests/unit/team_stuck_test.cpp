@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace term_stuck_test {
+namespace team_stuck_test {
 
 using shoal::Delivery;
 using shoal::Rank;
@@ -348,4 +348,4 @@ TEST(Stuck, NameFunctionThatThrows_StandsInTheReportInstead) {
   }
 }
 
-}  // namespace term_stuck_test
+}  // namespace team_stuck_test

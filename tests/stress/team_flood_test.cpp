@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace am_flood_test {
+namespace team_flood_test {
 
 using namespace shoal;
 using namespace shoal::testing;
@@ -163,4 +163,4 @@ TEST_P(Flood, OfObjects_StaysWithinTheWindow) {
   expect_within_window(watch_, 1, 512);
 }
 
-}  // namespace am_flood_test
+}  // namespace team_flood_test

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace coll_collectives_test {
+namespace team_collectives_test {
 
 using shoal::Future;
 using shoal::Rank;
@@ -575,4 +575,4 @@ TEST(CollectivesMismatch, CaughtStuckBarrier_LeavesLaterWaitsWhole) {
   EXPECT_EQ(code, 0);
 }
 
-}  // namespace coll_collectives_test
+}  // namespace team_collectives_test

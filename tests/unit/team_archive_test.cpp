@@ -24,7 +24,7 @@
 using namespace std::string_literals;
 
 // In a namespace of its own, as a program's types are: found by ADL only.
-namespace am_archive_test {
+namespace team_archive_test {
 
 struct Point {
   int x = 0;
@@ -166,11 +166,11 @@ struct Liar {
   }
 };
 
-}  // namespace am_archive_test
+}  // namespace team_archive_test
 
-namespace am_archive_test {
+namespace team_archive_test {
 
-using namespace am_archive_test;
+using namespace team_archive_test;
 using shoal::decode;
 using shoal::encode;
 using shoal::encoded_size;
@@ -557,4 +557,4 @@ TEST(Archive, RandomValues_IntactTruncatedOrCorrupt_NeverReadOutOfBounds) {
   }
 }
 
-}  // namespace am_archive_test
+}  // namespace team_archive_test

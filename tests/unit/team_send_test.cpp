@@ -18,7 +18,7 @@
 #include <thread>
 #include <variant>
 
-namespace am_send_test {
+namespace team_send_test {
 
 using namespace shoal;
 using shoal::testing::run_world;
@@ -589,4 +589,4 @@ TEST_P(Send, Statistics_CountMessagesAndBytes) {
   });
 }
 
-}  // namespace am_send_test
+}  // namespace team_send_test

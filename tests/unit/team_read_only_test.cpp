@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace am_read_only_test {
+namespace team_read_only_test {
 
 using namespace shoal;
 using shoal::testing::run_turns;
@@ -194,4 +194,4 @@ TEST(ReadOnlyPayload, WhileTheWorldFails_LeavesNothingBehind) {
   }
 }
 
-}  // namespace am_read_only_test
+}  // namespace team_read_only_test

@@ -9,7 +9,7 @@
 
 #include "team/detector.hpp"
 
-namespace term_detector_test {
+namespace team_detector_test {
 
 using shoal::Rank;
 using shoal::team::Confirmation;
@@ -217,4 +217,4 @@ TEST(Detector, UnsatisfiedAndFinal_AreSummedOverTheTree) {
   EXPECT_EQ(root.totals[0], (Counts{0, 0, 5, false}));
 }
 
-}  // namespace term_detector_test
+}  // namespace team_detector_test

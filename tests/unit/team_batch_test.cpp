@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace am_batch_test {
+namespace team_batch_test {
 
 using namespace shoal;
 using shoal::testing::run_world;
@@ -123,4 +123,4 @@ TEST(Batch, MadeIntoTasks_GivesEachItsOwnMessage) {
             0);
 }
 
-}  // namespace am_batch_test
+}  // namespace team_batch_test

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace am_close_test {
+namespace team_close_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -109,4 +109,4 @@ TEST(CloseHandlers, OfOneRank_AreStillSentToOnOthers) {
   EXPECT_EQ(run_with({"--sim", "--ranks", "2"}, program), 0);
 }
 
-}  // namespace am_close_test
+}  // namespace team_close_test

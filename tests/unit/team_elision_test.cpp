@@ -11,7 +11,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace am_elision_test {
+namespace team_elision_test {
 
 using namespace shoal;
 using shoal::testing::HeapMeter;
@@ -425,4 +425,4 @@ TEST(View, MessagesToOneself_AllocateOncePerFullPacket) {
             0);
 }
 
-}  // namespace am_elision_test
+}  // namespace team_elision_test

@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-namespace term_world_test {
+namespace team_world_test {
 
 using shoal::World;
 using shoal::testing::Fate;
@@ -78,4 +78,4 @@ TEST_P(RandomPrograms, SameSeed_RunsTheSameWay) {
 INSTANTIATE_TEST_SUITE_P(Fates, RandomPrograms,
                          testing::Values(Fate::good, Fate::fails, Fate::gets_stuck));
 
-}  // namespace term_world_test
+}  // namespace team_world_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace am_storm_test {
+namespace team_storm_test {
 
 using namespace shoal;
 using namespace shoal::testing;
@@ -147,4 +147,4 @@ TEST(LargeMessages, OfAllRanksAtAll_ArriveAndAreReleased) {
   }
 }
 
-}  // namespace am_storm_test
+}  // namespace team_storm_test

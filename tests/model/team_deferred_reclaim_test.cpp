@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace am_deferred_reclaim_test {
+namespace team_deferred_reclaim_test {
 
 using shoal::testing::Exploration;
 using shoal::testing::explore;
@@ -245,4 +245,4 @@ TEST(DeferredReclaimModel, BrokenVariants_AreRejected) {
   EXPECT_EQ(explore_variant(waits_for_any_count).broken, "used after its end");
 }
 
-}  // namespace am_deferred_reclaim_test
+}  // namespace team_deferred_reclaim_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace am_pieces_test {
+namespace team_pieces_test {
 
 using shoal::decode_pieces;
 using shoal::Immutable;
@@ -276,4 +276,4 @@ TEST(Pieces, ThatAreTooShortOrTooLong_AreErrors) {
   EXPECT_THROW((decode_pieces<Vector, Vector>(*pieces, false)), shoal::DecodeError);
 }
 
-}  // namespace am_pieces_test
+}  // namespace team_pieces_test

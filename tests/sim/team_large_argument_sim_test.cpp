@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace am_large_argument_sim_test {
+namespace team_large_argument_sim_test {
 
 using shoal::Rank;
 using shoal::World;
@@ -162,4 +162,4 @@ TEST_F(LargeArgumentFaults, Damage_IsDetected) {
   EXPECT_GT(detected, 0);
 }
 
-}  // namespace am_large_argument_sim_test
+}  // namespace team_large_argument_sim_test

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace am_multicast_test {
+namespace team_multicast_test {
 
 using namespace shoal;
 using shoal::testing::error_of;
@@ -731,4 +731,4 @@ TEST(Urgent, Messages_DoNotWaitForEarlyOnesOfTheNormalLane) {
   }
 }
 
-}  // namespace am_multicast_test
+}  // namespace team_multicast_test

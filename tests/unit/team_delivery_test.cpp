@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-namespace am_delivery_test {
+namespace team_delivery_test {
 
 using namespace shoal;
 using shoal::testing::run_world;
@@ -121,7 +121,7 @@ TEST(Static, ThrowingFunction_IsNamedInTheError) {
                             world.send(Rank(1), am<throw_text>, "static text");
                           }
                           EXPECT_THAT(failure_of(world),
-                                      AllOf(HasSubstr(": am_delivery_test::throw_text failed"),
+                                      AllOf(HasSubstr(": team_delivery_test::throw_text failed"),
                                             HasSubstr("static text"), Not(HasSubstr("Function"))));
                         }),
               0);
@@ -135,7 +135,7 @@ TEST(Static, ThrowingLambda_IsNamedByWhereItStands) {
                             Rank(0), [](int n) { throw std::runtime_error(std::to_string(n)); }, 5);
                         EXPECT_THAT(failure_of(world),
                                     AllOf(ContainsRegex(": lambda (in .*Static_ThrowingLambda.*|at "
-                                                        "am_delivery_test.cpp:[0-9]+) failed"),
+                                                        "team_delivery_test.cpp:[0-9]+) failed"),
                                           Not(HasSubstr("Closure"))));
                       }),
             0);
@@ -295,4 +295,4 @@ TEST(StarvingByMessages, Task_RunsThoughAMessageToItselfKeepsComing) {
   }
 }
 
-}  // namespace am_delivery_test
+}  // namespace team_delivery_test

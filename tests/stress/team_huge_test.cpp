@@ -16,7 +16,7 @@
 #include <limits>
 #include <string>
 
-namespace am_huge_test {
+namespace team_huge_test {
 
 using namespace shoal;
 using shoal::testing::kSanitized;
@@ -99,4 +99,4 @@ TEST(Huge, MessageBeyondTwoGibibytes_ArrivesWhole) {
   std::printf("%.2f GB/s\n", static_cast<double>(kSize) / time.count() / 1e9);
 }
 
-}  // namespace am_huge_test
+}  // namespace team_huge_test

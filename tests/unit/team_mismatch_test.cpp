@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace am_mismatch_test {
+namespace team_mismatch_test {
 
 using shoal::ActiveMessage;
 using shoal::Rank;
@@ -65,9 +65,10 @@ TEST(Mismatch, MessageThatComesBeforeItsHandler_IsRefusedWhenThatIsMade) {
         }
         world.wait();
       },
-      AllOf(HasSubstr("a message of rank 0 met another handler on rank 1"),
-            ContainsRegex("number 0 of the team is rows, made at am_mismatch_test.cpp:[0-9:]+, on "
-                          "rank 0, and columns, made at am_mismatch_test.cpp:[0-9:]+, on rank 1")));
+      AllOf(
+          HasSubstr("a message of rank 0 met another handler on rank 1"),
+          ContainsRegex("number 0 of the team is rows, made at team_mismatch_test.cpp:[0-9:]+, on "
+                        "rank 0, and columns, made at team_mismatch_test.cpp:[0-9:]+, on rank 1")));
 }
 
 TEST(Mismatch, InATeam_NamesRanksOfTheWorld) {
@@ -179,4 +180,4 @@ TEST(Mismatch, DestroyedHandlers_TakeNoMemory) {
   });
 }
 
-}  // namespace am_mismatch_test
+}  // namespace team_mismatch_test

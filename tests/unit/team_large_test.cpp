@@ -18,7 +18,7 @@
 #include <memory>
 #include <thread>
 
-namespace am_large_test {
+namespace team_large_test {
 
 using namespace shoal;
 using shoal::testing::run_world;
@@ -510,4 +510,4 @@ TEST_P(Large, SmallPayloads_AreNamedInBuildsWithDebugChecks) {
 #endif
 }
 
-}  // namespace am_large_test
+}  // namespace team_large_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace am_held_multicast_test {
+namespace team_held_multicast_test {
 
 using namespace shoal;
 using shoal::testing::run_turns;
@@ -309,4 +309,4 @@ TEST(HeldMulticasts, AmongMessagesOfRandomPrograms_KeepTheOrderOfTheirSender) {
   }
 }
 
-}  // namespace am_held_multicast_test
+}  // namespace team_held_multicast_test

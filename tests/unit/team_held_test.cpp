@@ -21,7 +21,7 @@
 #include <random>
 #include <thread>
 
-namespace am_held_test {
+namespace team_held_test {
 
 using namespace shoal;
 using shoal::testing::run_turns;
@@ -582,4 +582,4 @@ TEST(Opening, HandlerOfATask_RunsWhileTheMainFunctionDoesOtherThings) {
             0);
 }
 
-}  // namespace am_held_test
+}  // namespace team_held_test
