@@ -135,8 +135,10 @@ class Codelet<TypeList<Ps...>> {
   /// Name in reports.
   [[nodiscard]] const std::string& name() const { return core_->name; }
 
+  /// @cond internals
   /// Returns the core of the codelet, for the flow.
   [[nodiscard]] const std::shared_ptr<flow::TypedCodelet<Ps...>>& core() const { return core_; }
+  /// @endcond
 
  private:
   std::shared_ptr<flow::TypedCodelet<Ps...>> core_;

@@ -192,12 +192,14 @@ class [[nodiscard]] Future {
   /// throws the exception. Afterwards the future is not valid. See co_await of a temporary.
   [[nodiscard]] auto operator co_await() & { return std::move(*this).operator co_await(); }
 
+  /// @cond internals
   /// Returns the shared state, for code that is built on futures. **Errors**: CheckError without a
   /// value to come.
   [[nodiscard]] sched::ValueRef<T> shared_state() const {
     add_reference(static_cast<sched::Completion*>(&state()));
     return sched::ValueRef<T>(state_);
   }
+  /// @endcond
 
  private:
   friend class Promise<T>;
@@ -245,10 +247,12 @@ class Promise {
   /// Makes a promise on the rank of a team: `Promise<int> promise(world)`. **Caller**: any thread.
   explicit Promise(const sched::OnRank& team, std::string name = {})
       : Promise(new State(team.scheduler(), std::move(name))) {}
+  /// @cond internals
   /// Makes a promise on the rank of a team, with a name that lives as long as the program and is
   /// not copied. **Caller**: any thread.
   Promise(const sched::OnRank& team, sched::StaticName name)
       : Promise(new State(team.scheduler(), name)) {}
+  /// @endcond
   ~Promise() { break_off(); }
   Promise(Promise&& other) noexcept = default;
   /// Breaks the promise that it replaces.

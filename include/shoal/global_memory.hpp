@@ -489,8 +489,10 @@ class GlobalMemory {
     return apply_async(at.template cast<Value>(), memory::WordOp::load, Value(), Value());
   }
 
+  /// @cond internals
   /// Returns the core, for code that is built on the memory.
   [[nodiscard]] memory::Core& core() const { return *core_; }
+  /// @endcond
 
  private:
   template <class>

@@ -337,6 +337,7 @@ class LargeMessage {
   /// Function that runs on the sender when the payload may be reused.
   using Release = Function<void(const Wires&...)>;
 
+  /// @cond internals
   /// Called by Team::make_large_am().
   template <class BufferFn, class ArrivalFn, class ReleaseFn>
   LargeMessage(TeamCore& core, BufferFn buffer, ArrivalFn arrival, ReleaseFn release,
@@ -362,6 +363,7 @@ class LargeMessage {
     signature_ = instance.signature;
     if (options.own_order) flags_ |= team::kOwnOrderBit;
   }
+  /// @endcond
   ~LargeMessage() {
     if (core_ != nullptr) core_->remove_handler(index_);
   }

@@ -92,6 +92,7 @@ inline constexpr team::StaticAm<Function, How> am{};
 template <class... Wires>
 class ActiveMessage {
  public:
+  /// @cond internals
   /// Made by Team::make_am(). `place`: of the call in the program.
   template <class F>
   ActiveMessage(TeamCore& core, F function, const AmOptions& options,
@@ -117,6 +118,7 @@ class ActiveMessage {
     signature_ = instance->signature;
     if (options.own_order) handler_ |= team::kOwnOrderBit;
   }
+  /// @endcond
   ~ActiveMessage() {
     if (core_ != nullptr) core_->remove_handler(handler_ & team::kIndexMask);
   }

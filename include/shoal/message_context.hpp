@@ -20,8 +20,10 @@ struct ContextOf {};
 /// parameter, by value or const reference.
 class MessageContext {
  public:
+  /// @cond internals
   /// Made by shoal for each message.
   MessageContext(TeamCore& core, Rank world_source) : core_(&core), world_source_(world_source) {}
+  /// @endcond
 
   /// Rank of the sender in the team of the message; -1 if it is no member.
   [[nodiscard]] Rank source() const;
@@ -33,8 +35,10 @@ class MessageContext {
   [[nodiscard]] T& get() const {
     return team::ContextOf<T>::get(*this);
   }
+  /// @cond internals
   /// Core of the team that the message was sent on.
   [[nodiscard]] TeamCore& core() const { return *core_; }
+  /// @endcond
 
  private:
   TeamCore* core_;

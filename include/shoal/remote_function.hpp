@@ -159,6 +159,7 @@ auto call(TeamCore& core, Rank target, Args&&... args) {
 template <class Result, class... Wires>
 class RemoteFunction {
  public:
+  /// @cond internals
   /// Made by Team::make_function().
   template <class F>
   RemoteFunction(TeamCore& core, F function, const AmOptions& options,
@@ -166,6 +167,7 @@ class RemoteFunction {
       : core_(&core),
         ask_(core, wrap(std::move(function), typename team::FunctionTraits<F>::Parameters{}),
              options, place) {}
+  /// @endcond
 
   /// Runs the function on `target` with copies of the arguments; returns the future of its result.
   /// **Caller**, **Blocks**, **Errors**: as ActiveMessage::send(). **Future**: gets a RemoteError

@@ -83,12 +83,14 @@ class [[nodiscard]] SharedFuture {
     return sched::Awaiter<SharedFuture, T>{std::move(*this)};
   }
 
+  /// @cond internals
   /// Returns the shared state, for code that is built on futures. **Errors**: CheckError without a
   /// value to come.
   [[nodiscard]] const sched::ValueRef<T>& shared_state() const {
     static_cast<void>(state());
     return state_;
   }
+  /// @endcond
 
  private:
   friend struct sched::FutureAccess;

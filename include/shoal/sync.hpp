@@ -75,8 +75,10 @@ class Mutex final : public sched::WaitingRoom {
   }
   /// Unlocks the mutex. **Blocks**: never. **Errors**: CheckError when the caller does not hold it.
   void unlock();
+  /// @cond internals
   /// Unlocks the mutex for a task that ends without having unlocked it.
   void unlock_for(const sched::Task& task);
+  /// @endcond
   /// Returns whether the caller holds the mutex.
   [[nodiscard]] bool is_mine() const;
 

@@ -483,6 +483,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
                                              std::forward<Args>(args)...);
   }
 
+  /// @cond internals
   /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
   /// that is no member.
   [[nodiscard]] TeamCore& core() const {
@@ -493,6 +494,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   /// Returns the scheduler of the rank, on which locks and promises are made: not for programs.
   /// **Errors**: as core().
   [[nodiscard]] sched::Scheduler& scheduler() const { return core().scheduler(); }
+  /// @endcond
 
  protected:
   /// The outermost team.

@@ -186,11 +186,13 @@ class Transfer {
 
   /// Makes a transfer that is complete.
   Transfer() = default;
+  /// @cond internals
   /// Called by GlobalMemory. `writes_here`: answers go to memory of the program.
   Transfer(sync::Ref<memory::PendingValue<void>> pending, bool writes_here)
       : pending_(std::move(pending)) {
     pending_->writes_here = writes_here;
   }
+  /// @endcond
   Transfer(Transfer&& other) noexcept = default;
   /// Takes the other transfer over.
   Transfer& operator=(Transfer&& other) noexcept {

@@ -32,9 +32,11 @@ class World : public Team {
     std::shared_ptr<const Machine> machine;  // not nullptr
   };
 
+  /// @cond internals
   /// Made by run(); programs do not make worlds.
   World(TeamCore& core, team::Collectives& collectives, const Parts& parts)
       : Team(core, collectives), parts_(parts) {}
+  /// @endcond
 
   /// The program's own arguments, without shoal's; [0] is the program's name.
   [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }

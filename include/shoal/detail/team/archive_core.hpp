@@ -264,8 +264,10 @@ class ReadArchive {
   /// Reads from `bytes`, which outlive the archive and every view taken from it.
   explicit ReadArchive(std::span<const std::byte> bytes)
       : data_(bytes.data()), size_(bytes.size()), total_(bytes.size()) {}
+  /// @cond internals
   /// Reads from pieces. `is_owner`: no one else has them, so values may take over their memory.
   ReadArchive(net::Pieces& pieces, bool is_owner);
+  /// @endcond
 
   /// Reads the values in this order.
   template <class... Ts>
@@ -343,9 +345,11 @@ class ReadArchive {
     return is_owner_ ? adopt_block(size_bytes, alignment) : nullptr;
   }
 
+  /// @cond internals
   /// The next `size_bytes` bytes, at a multiple of max_alignment, as an encoding of their own;
   /// nullptr, and nothing is read, if this is not one in pieces.
   [[nodiscard]] std::shared_ptr<net::Pieces> take_pieces(std::size_t size_bytes);
+  /// @endcond
 
   /// Throws DecodeError unless every byte was read.
   void finish() const {

@@ -493,6 +493,7 @@ std::vector<std::byte> canonical(const T& value) {
 
 namespace shoal {
 
+/// @cond internals
 /// Reads the values of an encoding in pieces, as decode(). `is_owner`: the caller is the only owner
 /// of the pieces, so that vectors take over their memory. **Lifetime**: views are valid as long as
 /// the pieces.
@@ -503,6 +504,7 @@ std::tuple<Ts...> decode_pieces(net::Pieces& pieces, bool is_owner) {
   ar.finish();
   return values;
 }
+/// @endcond
 
 /// A number that differs between different lists of types. Equal lists agree within one binary;
 /// between binaries and compilers the numbers mean nothing.

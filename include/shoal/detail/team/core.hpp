@@ -432,8 +432,10 @@ class TeamCore final : public sched::TaskScope {
 };
 /// @endcond
 
+/// @cond internals
 /// Returns the core of a team, to which what is made on the team refers. **Errors**: CheckError for
 /// a rank that is no member.
 [[nodiscard]] TeamCore& core_of(const Team& team);
+/// @endcond
 
 }  // namespace shoal
