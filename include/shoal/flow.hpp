@@ -99,27 +99,18 @@ class Flow {
 
   // --- tasks. Called on all ranks in the same order; see FlowOptions::pruned.
 
-  /// Inserts a task that runs `codelet` with these arguments, in the order of its parameters:
-  /// accesses to data (read(a), write(b), ...) and values, which are copied. Options may be
-  /// anywhere among them: on_rank(), on_cheapest(), with_priority(). Instead of a codelet it takes
-  /// a function.
+  /// Inserts a task that runs `what`, a codelet or a function, with these arguments, in the order
+  /// of its parameters: accesses to data (read(a), write(b), ...) and values, which are copied.
+  /// Options may be anywhere among them: on_rank(), on_cheapest(), with_priority(). Reports call a
+  /// function "task". Traces have the place of the call in the source.
   ///
   /// **Blocks**: suspends the caller while the limits of FlowOptions are exceeded. **Errors**:
   /// CheckError for a datum that is not registered, partitioned, or given twice unless only read.
   /// **Cost**: two short locks for each access; one allocation from the pool of tasks, on the rank
   /// that runs it.
-  template <class Parameters, class... Args>
-  void insert(const Codelet<Parameters>& codelet, Args&&... args) {
-    flow::insert(*sequence_, codelet.core(), std::forward<Args>(args)...);
-  }
-  /// Inserts a task that runs `function` with these arguments, as insert() of a codelet does;
-  /// reports call it "task". **Caller**, **Blocks**, **Errors**, **Cost**: as insert() of a
-  /// codelet.
-  template <class F, class... Args>
-    requires(!flow::is_codelet_v<std::decay_t<F>>)
-  void insert(F function, Args&&... args) {
-    flow::insert_call(*sequence_, nullptr, flow::FunctionCall<F>{std::move(function)},
-                      std::forward<Args>(args)...);
+  template <class... Args>
+  void insert(flow::Inserted<std::type_identity_t<Args>...> what, Args&&... args) {
+    what.insert(*sequence_, std::forward<Args>(args)...);
   }
 
   // --- waiting

@@ -10,19 +10,24 @@
 #include <utility>
 
 #include "sched/traced.hpp"
+#include "trace/insertion.hpp"
 
 namespace shoal::flow {
 
 // Tasks that were inserted while nothing was recorded have no identifier: nothing is known of them.
 // A FlowTask that is never submitted is a join in traces: the tasks that wait for it wait for all
 // that it waits for.
-void Dependencies::add(FlowTask& task, std::span<Instance* const> held) {
+void Dependencies::add(FlowTask& task, std::span<Instance* const> held,
+                       const std::source_location& place) {
   if (!task.is_scheduled()) {
     const std::uint64_t join = sched::new_join();
     add(task, join, [join](std::uint64_t other) { sched::record_fulfilled(join, other); });
     return;
   }
-  if (trace::on<trace::Category::task>()) sched::traced::created(task);
+  if (trace::on<trace::Category::task>()) {
+    sched::traced::created(task);
+    trace::describe_insertion(task.trace_id, task.plain_name(), place);
+  }
   add(task, task.trace_id, [&](std::uint64_t other) { sched::traced::needs(task, other); });
   const sync::Lock lock(mutex_);
   for (const Instance* const instance : held) {

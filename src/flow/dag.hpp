@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,8 +48,10 @@ class AccessOrder {
 /// where these have ended. **Caller**: any inserter.
 class Dependencies {
  public:
-  /// The task is about to enter the queues of its accesses, and holds some instances already.
-  void add(FlowTask& task, std::span<Instance* const> held = {});
+  /// The task is about to enter the queues of its accesses, and holds some instances already. The
+  /// program has inserted it at `place`, if that is known.
+  void add(FlowTask& task, std::span<Instance* const> held = {},
+           const std::source_location& place = {});
   /// The instance is a new one, without accesses.
   void forget(const Instance& instance);
 

@@ -86,8 +86,9 @@ void Sequence::enter_all(FlowTask& task) {
   }
 }
 
-void Sequence::enter_watched(FlowTask& task, std::span<Instance* const> held) {
-  if (core_.dependencies() != nullptr) core_.dependencies()->add(task, held);
+void Sequence::enter_watched(FlowTask& task, std::span<Instance* const> held,
+                             std::source_location place) {
+  if (core_.dependencies() != nullptr) core_.dependencies()->add(task, held, place);
   enter_all(task);
 }
 

@@ -231,6 +231,7 @@ bool Sequence::begin(const std::shared_ptr<CodeletCore>& codelet, std::span<Requ
   infer(requests, task_rank_);
   if (task_rank_ == rank_) return true;
   bring_back(requests, task_rank_);
+  task_place_ = {};
   return false;
 }
 
@@ -243,7 +244,7 @@ void Sequence::submit(FlowTask* task, std::span<const Request> requests) {
     accesses[i].mode = requests[i].mode;
   }
   if (is_plain_) return enter_all(*task);
-  enter_watched(*task);
+  enter_watched(*task, {}, std::exchange(task_place_, {}));
   if (size_ > 1) bring_back(requests, rank_);
 }
 

@@ -6,11 +6,13 @@
 #include "base/per_thread.hpp"
 #include "env/host.hpp"
 #include "trace/file.hpp"
+#include "trace/insertion.hpp"
 #include "trace/session.hpp"
 #include "trace/stream.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -92,10 +94,17 @@ struct OfThread {
   /// Places in the source that were recorded last.
   struct Placed {
     std::size_t name = 0;  // hash
+    const char* file = nullptr;
     std::uint32_t line = 0;
     std::uint32_t session = 0;
-    bool operator==(const Placed&) const = default;
+    std::uint64_t id = 0;  // see place_id()
+    [[nodiscard]] bool is(const Placed& other) const {
+      return name == other.name && file == other.file && line == other.line &&
+             session == other.session;
+    }
   };
+  static constexpr std::size_t kWays =
+      4;  // of a set: places that alternate do not displace another
   std::array<Placed, kRecent> placed{};
 
   OfThread() = default;
@@ -227,23 +236,32 @@ void describe_name(Fact fact, std::string_view name, std::string_view value) noe
   }
 }
 
-void describe_place(std::string_view name, const std::source_location& place) noexcept {
-  if (place.line() == 0) return;
+namespace {
+
+/// Describes the place, if the thread has not done so just before. Returns its place_id(); 0 if
+/// there is none.
+std::uint64_t described_place(std::string_view name, const std::source_location& place) noexcept {
+  if (place.line() == 0) return 0;
   try {
     const std::size_t hash = std::hash<std::string_view>{}(name);
-    OfThread& mine = of_this_thread<OfThread>();
-    OfThread::Placed& known = mine.placed[(hash ^ place.line()) % OfThread::kRecent];
-    const OfThread::Placed now = {hash, place.line(), session_now()};
-    if (known == now) return;
-    known = now;
-    describe_name(Fact::place, name,
-                  fmt::format("{}:{}", end_of_path(place.file_name()), place.line()));
+    OfThread::Placed now = {hash, place.file_name(), place.line(), session_now()};
+    constexpr std::size_t kSets = OfThread::kRecent / OfThread::kWays;
+    const std::span set =
+        std::span(of_this_thread<OfThread>().placed)
+            .subspan((hash ^ place.line()) % kSets * OfThread::kWays, OfThread::kWays);
+    for (const OfThread::Placed& known : set) {
+      if (known.is(now)) return known.id;
+    }
+    const std::string text = fmt::format("{}:{}", end_of_path(place.file_name()), place.line());
+    now.id = place_id(text);
+    std::shift_right(set.begin(), set.end(), 1);
+    set.front() = now;
+    describe_name(Fact::place, name, text);
+    return now.id;
   } catch (...) {
-    return;  // no memory: it is not described
+    return 0;  // no memory: it is not described
   }
 }
-
-namespace {
 
 [[gnu::noinline]] void relate_first(Detail::Type type, std::uint64_t id,
                                     std::uint64_t other) noexcept {
@@ -260,6 +278,16 @@ void relate(Detail::Type type, std::uint64_t id, std::uint64_t other) noexcept {
 }
 
 }  // namespace
+
+void describe_place(std::string_view name, const std::source_location& place) noexcept {
+  static_cast<void>(described_place(name, place));
+}
+
+void describe_insertion(std::uint64_t task, std::string_view name,
+                        const std::source_location& place) noexcept {
+  const std::uint64_t id = described_place(name, place);
+  if (id != 0) relate(kInserted, task, id);
+}
 
 void depends_on(std::uint64_t task, std::uint64_t other) noexcept {
   relate(Detail::Type::depends_on, task, other);

@@ -2,6 +2,7 @@
 
 #include <shoal/error.hpp>
 
+#include "trace/insertion.hpp"
 #include "trace_tool/model.hpp"
 #include "trace_tool/slices.hpp"
 
@@ -99,15 +100,20 @@ class Perfetto {
       : input_(input),
         file_(path),
         slices_(input,
-                {[this](std::uint64_t time, std::uint32_t track, Kind kind,
-                        const std::string& name) { begin(time, track, kind, name); },
+                {[this](const Event& event, Kind kind, const std::string& name) {
+                   begin(event, kind, name);
+                 },
                  [this](std::uint64_t time, std::uint32_t track) { put("E", time, track, ""); }}) {
     for (const std::string& name : input.names()) names_.push_back(json_text(name));
     input.for_each_fact([this](trace::Fact fact, std::string_view name, std::string_view value) {
-      if (fact != trace::Fact::colour) return;
       const std::string text(value);
-      colours_[std::string(name)] =
-          fmt::format(R"(,"cname":"{}","args":{{"colour":"#{}"}})", named_colour(text), text);
+      if (fact == trace::Fact::colour) colours_.try_emplace(std::string(name), text);
+      if (fact != trace::Fact::place) return;
+      places_.try_emplace(std::string(name), text);
+      texts_.try_emplace(trace::place_id(text), text);
+    });
+    input.for_each_relation([this](Detail::Type type, std::uint64_t id, std::uint64_t other) {
+      if (type == trace::kInserted) insertions_.try_emplace(id, other);
     });
   }
 
@@ -146,12 +152,33 @@ class Perfetto {
     }
   }
 
-  void begin(std::uint64_t time, std::uint32_t track, Kind kind, const std::string& name) {
+  void begin(const Event& event, Kind kind, const std::string& name) {
     const auto category = trace::name_of(trace::info_of(kind).category);
-    const auto colour = colours_.find(name);
-    put("B", time, track,
-        fmt::format(R"(,"cat":"{}","name":{}{})", category, json_text(name),
-                    colour == colours_.end() ? "" : colour->second));
+    std::string rest;
+    std::string args;
+    if (const auto colour = colours_.find(name); colour != colours_.end()) {
+      rest = fmt::format(R"(,"cname":"{}")", named_colour(colour->second));
+      args = fmt::format(R"("colour":"#{}")", colour->second);
+    }
+    if (const std::string* const place = place_of(event, kind, name); place != nullptr) {
+      args += fmt::format(R"({}"place":{})", args.empty() ? "" : ",", json_text(*place));
+    }
+    if (!args.empty()) rest += fmt::format(R"(,"args":{{{}}})", args);
+    put("B", event.time, event.track(),
+        fmt::format(R"(,"cat":"{}","name":{}{})", category, json_text(name), rest));
+  }
+
+  /// In the source: where the task was inserted, or the first one of its name; nullptr: none.
+  [[nodiscard]] const std::string* place_of(const Event& event, Kind kind,
+                                            const std::string& name) const {
+    const bool is_task = kind == Kind::task_started;
+    const auto inserted = is_task ? insertions_.find(event.id) : insertions_.end();
+    if (inserted != insertions_.end()) {
+      const auto text = texts_.find(inserted->second);
+      if (text != texts_.end()) return &text->second;
+    }
+    const auto of_name = places_.find(name);
+    return of_name == places_.end() ? nullptr : &of_name->second;
   }
 
   void add(const Event& event) {
@@ -222,7 +249,10 @@ class Perfetto {
   TextFile file_;
   Slices slices_;
   std::vector<std::string> names_;                        // as JSON
-  std::unordered_map<std::string, std::string> colours_;  // members of slices, by name
+  std::unordered_map<std::string, std::string> colours_;  // RRGGBB, by name
+  std::unordered_map<std::string, std::string> places_;   // FILE:LINE, the first one of each name
+  std::unordered_map<std::uint64_t, std::string> texts_;  // of places, by place_id()
+  std::unordered_map<std::uint64_t, std::uint64_t> insertions_;  // of tasks: their place_id()
   std::unordered_map<std::uint64_t, NameId> spans_;
   std::unordered_set<std::uint64_t> payloads_;  // large messages that were announced only
   const std::string announced_ = json_text("payload announced");
@@ -372,13 +402,13 @@ void to_paje(Input& input, const std::string& path) {
     file.put(fmt::format("4 0.000000000 w{} Worker r{} \"rank {} {}\"\n", i, track.rank, track.rank,
                          plain(track_name(track))));
   }
-  Slices slices(
-      input, {[&](std::uint64_t time, std::uint32_t track, Kind /*kind*/, const std::string& name) {
-                file.put(fmt::format("6 {} State w{} \"{}\"\n", seconds(time), track, plain(name)));
-              },
-              [&](std::uint64_t time, std::uint32_t track) {
-                file.put(fmt::format("7 {} State w{}\n", seconds(time), track));
-              }});
+  Slices slices(input, {[&](const Event& event, Kind /*kind*/, const std::string& name) {
+                          file.put(fmt::format("6 {} State w{} \"{}\"\n", seconds(event.time),
+                                               event.track(), plain(name)));
+                        },
+                        [&](std::uint64_t time, std::uint32_t track) {
+                          file.put(fmt::format("7 {} State w{}\n", seconds(time), track));
+                        }});
   const auto link = [&](const Event& event, int number) {
     const auto found = whole.find(event.id);
     if (found == whole.end()) return;
@@ -446,11 +476,14 @@ void to_dot(Input& input, const std::string& path) {
                                    : fmt::format(" style=filled fillcolor=\"#{}\"", colour->second);
     const std::string iteration =
         task.iteration == kNever ? "" : fmt::format("\\niteration {}", task.iteration);
-    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}{}\"{}];\n", task.id,
+    const std::string_view place = model.place_of(task);
+    const std::string tooltip =
+        place.empty() ? "" : fmt::format(" tooltip=\"{}\"", plain(std::string(place)));
+    file.put(fmt::format("  t{} [label=\"{}{}\\nrank {}, {}{}\"{}{}];\n", task.id,
                          plain(slice_name(Kind::task_started, model.name_of(task))),
                          key == model.keys.end() ? "" : " " + plain(key->second),
                          model.rank_of(task.track), time_text(static_cast<double>(task.busy)),
-                         iteration, filled));
+                         iteration, filled, tooltip));
   }
   for (std::uint32_t i = 0; i < model.tasks.size(); ++i) {
     for (const Cause& need : model.needs_of(i)) {

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "trace/insertion.hpp"
 #include "trace/merge.hpp"
 
 namespace shoal::trace_tool {
@@ -312,7 +313,7 @@ void Input::for_each_relation(
   for_each_detail([&](std::uint32_t /*track*/, const Detail& detail) {
     using Type = Detail::Type;
     const bool is_relation = detail.type == Type::depends_on || detail.type == Type::fulfilled ||
-                             detail.type == Type::joined;
+                             detail.type == Type::joined || detail.type == trace::kInserted;
     if (!is_relation) return;
     std::uint64_t other = 0;
     std::memcpy(&other, detail.bytes.data(), sizeof other);

@@ -74,7 +74,8 @@ class Input {
   /// Calls for each fact about the tasks or handlers of a name, in no order.
   void for_each_fact(
       FunctionRef<void(trace::Fact, std::string_view name, std::string_view value)> each);
-  /// Calls for each dependency and part of one, see Detail::Type, in no order.
+  /// Calls for each dependency and part of one, see Detail::Type, and insertion, see kInserted, in
+  /// no order.
   void for_each_relation(
       FunctionRef<void(Detail::Type type, std::uint64_t id, std::uint64_t other)> each);
 

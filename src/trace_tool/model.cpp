@@ -1,5 +1,7 @@
 #include "trace_tool/model.hpp"
 
+#include "trace/insertion.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <sstream>
@@ -25,6 +27,38 @@ Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(u
   input.for_each_fact([this](trace::Fact fact, std::string_view name, std::string_view value) {
     add_fact(fact, std::string(name), std::string(value));
   });
+  find_insertions();
+}
+
+// Tasks name their places by numbers, and facts have the texts.
+void Model::find_insertions() {
+  if (inserted_.empty()) return;
+  std::unordered_map<std::uint64_t, const std::string*> texts;
+  for (const auto& [name, all] : places) {
+    for (const std::string& text : all) texts.try_emplace(trace::place_id(text), &text);
+  }
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers;
+  std::map<std::pair<NameId, std::uint64_t>, std::int64_t> sums;
+  for (const auto& [id, place] : inserted_) {
+    const auto task = task_index_.find(id);
+    const auto text = texts.find(place);
+    if (task == task_index_.end() || text == texts.end()) continue;
+    const auto [number, is_new] =
+        numbers.try_emplace(place, static_cast<std::uint32_t>(insertions.size()));
+    if (is_new) insertions.push_back(*text->second);
+    Task& one = tasks[task->second];
+    one.inserted = number->second;
+    sums[{one.name, place}] += one.busy;
+  }
+  inserted_ = {};
+  std::map<std::pair<std::string_view, std::uint64_t>, std::int64_t> times;
+  for (const auto& [key, ns] : sums) times[{input_.name(key.first), key.second}] += ns;
+  for (auto& [name, all] : places) {
+    std::ranges::stable_sort(all, std::greater<>(), [&](const std::string& text) {
+      const auto found = times.find({name, trace::place_id(text)});
+      return found == times.end() ? kNever : found->second;
+    });
+  }
 }
 
 void Model::add_fact(trace::Fact fact, std::string name, const std::string& value) {

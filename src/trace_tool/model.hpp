@@ -59,6 +59,7 @@ struct Task {
   std::uint32_t last_segment = kNone;  // of its segments
   std::int64_t woken = kNever;         // while events are read: since it was parked
   Cause woken_by;
+  std::uint32_t inserted = kNone;    // by the program, at this one of Model::insertions
   std::uint32_t running_on = kNone;  // track, meanwhile
   std::int64_t parked = kNever;      // meanwhile
   NameId parked_for = 0;
@@ -189,8 +190,10 @@ class Model {
   std::vector<std::int64_t> creations;
   std::vector<Usage> usage;                             // by track
   std::unordered_map<std::uint64_t, std::string> keys;  // of tasks that were described, by id
-  // FILE:LINE of tasks and handlers, by name: at least one each, as recorded.
+  // FILE:LINE of tasks and handlers, by name: at least one each, as recorded; first those where
+  // tasks were inserted, by how long these ran.
   std::map<std::string, std::vector<std::string>, std::less<>> places;
+  std::vector<std::string> insertions;  // FILE:LINE where tasks were inserted, each once
   std::map<std::string, std::string, std::less<>> colours;  // RRGGBB, likewise by name
   std::map<std::string, Datum, std::less<>> data;           // by name
   std::int64_t duration = 0;
@@ -207,6 +210,10 @@ class Model {
   }
   [[nodiscard]] const Task* find_task(std::uint64_t id) const;
   [[nodiscard]] bool is_main(const Task& task) const { return name_of(task) == kMainName; }
+  /// FILE:LINE where the program has inserted the task; "": not recorded.
+  [[nodiscard]] std::string_view place_of(const Task& task) const {
+    return task.inserted == kNone ? std::string_view() : insertions[task.inserted];
+  }
   /// Returns whether events of the category were recorded.
   [[nodiscard]] bool has(Category category) const;
   /// Sentences on parts that the trace lacks; empty: it is whole.
@@ -280,6 +287,7 @@ class Model {
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
   [[nodiscard]] bool has_nested(const Task& task, const Now& now) const;
   void add_fact(trace::Fact fact, std::string name, const std::string& value);
+  void find_insertions();
   void join_stretches();
   void join_needs();
   void end_handler(std::uint32_t track, const Now& now, std::int64_t time);
@@ -305,8 +313,10 @@ class Model {
   std::unordered_map<std::uint64_t, Cause> fired_;                // events, by what has fired them
   std::vector<std::pair<std::uint64_t, std::uint64_t>> matched_;  // events, and tasks
   std::vector<std::pair<std::uint64_t, std::uint64_t>> joined_;   // tasks, and their joins
-  std::vector<Wait> waits_;                                       // by segment
-  std::vector<Cause> needs_;                                      // by task
+  // Tasks, and place_id() of where they were inserted.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> inserted_;
+  std::vector<Wait> waits_;               // by segment
+  std::vector<Cause> needs_;              // by task
   std::vector<std::size_t> needs_begin_;  // of each task in needs_, and the end
   std::uint32_t seen_ = 0;                // categories of which there are events
   bool has_regions_ = false;

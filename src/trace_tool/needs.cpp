@@ -1,6 +1,7 @@
 // Dependencies of tasks: those that were recorded, whole or in parts, and the causes of the events
 // by which tasks became ready.
 
+#include "trace/insertion.hpp"
 #include "trace_tool/model.hpp"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ class Needs {
       if (type == Type::depends_on) wholes_.emplace_back(id, other);
       if (type == Type::fulfilled) parts_.emplace_back(id, other);
       if (type == Type::joined) model_.joined_.emplace_back(id, other);
+      if (type == trace::kInserted) model_.inserted_.emplace_back(id, other);
     });
     std::stable_sort(parts_.begin(), parts_.end(), by_first);
   }

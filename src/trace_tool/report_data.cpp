@@ -200,7 +200,21 @@ class PageData {
         {"wait", column(wait)}};
     add_keys(page, rows);
     add_iterations_of(page, rows);
+    add_insertions(page, rows);
     add_needs(page, rows);
+  }
+
+  /// Where the program has inserted the task of each row, as a number of a text; null where that is
+  /// known of no task. kNone: of that not.
+  void add_insertions(Json& page, const std::vector<std::uint32_t>& rows) {
+    page["insertions"] = nullptr;
+    if (model_.insertions.empty()) return;
+    std::vector<std::uint32_t> all;
+    all.reserve(rows.size());
+    for (const std::uint32_t row : rows) {
+      all.push_back(model_.tasks[model_.segments[row].task].inserted);
+    }
+    page["insertions"] = {{"places", model_.insertions}, {"place", column(all)}};
   }
 
   /// Of the task of each row; null where no task has one. -1: of that none.

@@ -93,7 +93,7 @@ void Slices::add(const Event& event) {
     }
     const Kind as = kind == Kind::task_resumed ? Kind::task_started : kind;
     open_[track].push_back({as, name});
-    sink_.begin(event.time, track, as, slice_name(as, input_.name(name)));
+    sink_.begin(event, as, slice_name(as, input_.name(name)));
     return;
   }
   const Kind begun = begin_of(kind);

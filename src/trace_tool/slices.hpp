@@ -17,7 +17,7 @@ namespace shoal::trace_tool {
 class Slices {
  public:
   struct Sink {
-    Function<void(std::uint64_t time, std::uint32_t track, Kind kind, const std::string&)> begin;
+    Function<void(const Event& event, Kind kind, const std::string& name)> begin;
     Function<void(std::uint64_t time, std::uint32_t track)> end;
   };
 

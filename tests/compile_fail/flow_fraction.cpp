@@ -1,5 +1,5 @@
 // expect: shoal: a floating-point argument of insert\(\) would lose its fraction
-// lines: <= 12
+// lines: <= 13
 #include <shoal/shoal.hpp>
 
 void make(shoal::Flow& flow, shoal::Data<int> datum) {

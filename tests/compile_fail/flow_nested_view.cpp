@@ -1,5 +1,5 @@
 // expect: shoal: insert\(\) copies the elements of a std::span or std::string_view, but not of one inside
-// lines: <= 12
+// lines: <= 13
 #include <shoal/shoal.hpp>
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // expect: shoal: insert\(\) copies values, and a std::span or MatrixView refers to memory
-// lines: <= 12
+// lines: <= 13
 #include <shoal/shoal.hpp>
 
 #include <span>

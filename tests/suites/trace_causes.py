@@ -86,6 +86,12 @@ ANY_BOUNDS = (*HEALTHY_BOUNDS, "messages", "imbalance", "waiting")
 SIZES = ("small", "large")
 
 
+def line_at(place):
+    """The line of the source at FILE:LINE."""
+    file, _, line = place.rpartition(":")
+    return (suite.SOURCE / file).read_text().splitlines()[int(line) - 1]
+
+
 @dataclass(frozen=True)
 class Planted:
     """A program with a cause, its opposite, or a healthy one."""
@@ -124,6 +130,9 @@ class Planted:
         elif cause not in WITHOUT_PLACE and (not re.search(r"planted\.cpp:[0-9]+", place) or
                                              place not in verdict["sentences"][2]):
             return f"the place '{place}'"
+        if cause == self.wanted and self.words[0].startswith("flow_") and \
+                "flow.insert(" not in line_at(place):
+            return f"the place '{place}', which is no insertion"
         return ""
 
     def is_disturbed(self, facts):

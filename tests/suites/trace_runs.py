@@ -1,5 +1,7 @@
 """Records runs of real programs and checks what shoal-trace says of them."""
 
+import array
+import base64
 import collections
 import html
 import json
@@ -134,6 +136,32 @@ class Paused(Runs):
         self.assertEqual([page["data"][f"data {i}"][1] for i in range(4)], [0, 1, 0, 1])
         self.assertIn("(data 1, sum)", page["keys"])
         self.assertEqual({track["node"] for track in page["tracks"]}, {-1})
+
+    def test_insertions_of_a_flow(self):
+        """Each task leads to where it was inserted, also those of one name."""
+        path = self.file("flow.trace")
+        self.call([self.program("tutorial_flow"), "--sim", "--ranks", 2, "--trace", path])
+        page = self.page(path)
+        texts, inserted = page["insertions"]["places"], collections.defaultdict(set)
+        for name, place in zip(column(page["segments"]["name"]),
+                               column(page["insertions"]["place"])):
+            if place < len(texts):
+                inserted[page["names"][name]].add(texts[place])
+        file = "apps/tutorial/flow.cpp"
+        source = (suite.SOURCE / file).read_text().splitlines()
+        fill, scan, *functions = [i for i, line in enumerate(source, 1) if "flow.insert(" in line]
+        self.assertEqual(inserted["fill"], {f"{file}:{fill}"})
+        self.assertEqual(inserted["scan"], {f"{file}:{scan}"})
+        # A call of several lines is at one of them.
+        lines = sorted(int(place.removeprefix(f"{file}:")) for place in inserted["task"])
+        self.assertEqual(len(lines), len(functions), lines)
+        for line, begin in zip(lines, functions):
+            self.assertIn(line, range(begin, begin + 8))
+        self.assertEqual(set(inserted), {"fill", "scan", "task"})
+        for form in ("dot", "perfetto"):
+            self.tool("convert", "--to", form, path, "-o", self.file(form))
+            for place in (f"{file}:{fill}", *inserted["task"]):
+                self.assertIn(f'"{place}"', pathlib.Path(self.file(form)).read_text())
 
     def test_memory_nodes(self):
         """Bound workers are on one; of those that may run anywhere it is not known."""
@@ -410,6 +438,11 @@ class Processes(Runs):
         page = path + ".html"
         self.tool("report", path, "-o", page)
         self.assertRegex(html.unescape(pathlib.Path(page).read_text()), cause)
+
+
+def column(text):
+    """Numbers of a column of the page's data."""
+    return array.array("I", base64.b64decode(text))
 
 
 def catches(run, number):

@@ -4,12 +4,14 @@
 
 #include "support/trace_files.hpp"
 #include "support/trace_world.hpp"
+#include "trace/insertion.hpp"
 #include "trace/merge.hpp"
 #include "trace_tool/analysis.hpp"
 #include "trace_tool/convert.hpp"
 #include "trace_tool/report.hpp"
 #include "trace_tool/text.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -26,6 +28,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <source_location>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -40,6 +43,7 @@ using shoal::testing::TraceWorld;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -946,6 +950,53 @@ TEST_F(TraceTool, Colours_AreInTheFormatsThatHaveThem) {
   EXPECT_FALSE(slices.at("gemm").contains("cname"));
 }
 
+// Tasks of one name, inserted at two places: for longer at the second one.
+TEST_F(TraceTool, Insertions_ArePlacesOfTasks) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::string path = shoal::trace::part_path(file("inserted"), 0);
+  const std::source_location first = std::source_location::current();
+  const std::source_location second = std::source_location::current();
+  const auto text = [](const std::source_location& place) {
+    return fmt::format("tests/unit/trace_tool_test.cpp:{}", place.line());
+  };
+  {
+    shoal::testing::SetTime time;
+    Recorder recorder(shoal::testing::options_with(time, path));
+    const Track worker = recorder.make_track(0, 0, "worker 0");
+    worker.enter();
+    describe_name(Fact::place, "gemm", "apps/codelets.cpp:7");
+    describe_insertion(1, "gemm", first);
+    describe_insertion(2, "gemm", second);
+    describe_insertion(3, "gemm", second);
+    describe_insertion(4, "gemm", {});  // not known
+    for (const std::uint64_t id : {1U, 2U, 3U, 4U}) {
+      task_started(id, 0, intern("gemm"));
+      time.set(1000 + time.now_ns());
+      task_ended(id);
+    }
+    Track::leave();
+    recorder.finish();
+  }
+  const Analysed run(path);
+  std::vector<std::string> places;
+  for (const Task& task : run.model.tasks) places.emplace_back(run.model.place_of(task));
+  EXPECT_THAT(places, ElementsAre(text(first), text(second), text(second), ""));
+  EXPECT_THAT(run.model.places.at("gemm"),
+              ElementsAre(text(second), text(first), "apps/codelets.cpp:7"));
+  const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+  EXPECT_THAT(data.at("insertions").at("places").get<std::vector<std::string>>(),
+              ElementsAre(text(first), text(second)));
+  Input input(path);
+  to_dot(input, file("i.dot"));
+  EXPECT_THAT(text_of("i.dot"), HasSubstr("tooltip=\"" + text(first) + "\""));
+  std::vector<std::string> args;
+  const nlohmann::json all = perfetto_of(path);
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("ph") == "B") args.push_back(event.at("args").at("place").get<std::string>());
+  }
+  EXPECT_THAT(args, ElementsAre(text(first), text(second), text(second), "apps/codelets.cpp:7"));
+}
+
 TEST_F(TraceTool, Otf2_HasPlacesAndColours) {
   const std::string path = shoal::trace::part_path(file("coloured"), 0);
   record_colours(path);
@@ -1256,6 +1307,7 @@ TEST_F(TraceTool, Report_WorksInABrowser) {
 // Three iterations of a task on a datum, each of which needs the one before.
 TEST_F(TraceTool, Report_ShowsIterationsAndDataInABrowser) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::source_location place = std::source_location::current();
   shoal::testing::SetTime time;
   Recorder recorder(shoal::testing::options_with(time, file("relaxed")));
   const Track first = recorder.make_track(0, 0, "worker 0");
@@ -1270,6 +1322,7 @@ TEST_F(TraceTool, Report_ShowsIterationsAndDataInABrowser) {
       const Span span(kIterationName, i);
       task_submitted(i, 0, intern("relax"));
       describe_task(i, "(A[1, 2], sum)");
+      describe_insertion(i, "relax", place);
       if (i > 1) depends_on(i, i - 1);
     }
     second.enter();
@@ -1287,7 +1340,8 @@ TEST_F(TraceTool, Report_ShowsIterationsAndDataInABrowser) {
   ASSERT_EQ(status_, 0);
   const std::string output =
       run(std::string(std::getenv("SHOAL_CHECK_PAGE")) + " " + file("page.html") +  // NOLINT
-          " --search 'A[1, 2]' --panel 'datum A[1, 2]: 2.00 KiB of rank 1' --iterations --needs");
+          " --search 'A[1, 2]' --panel 'datum A[1, 2]: 2.00 KiB of rank 1' --iterations --needs" +
+          fmt::format(" --panel 'inserted at tests/unit/trace_tool_test.cpp:{}'", place.line()));
   constexpr int kSkipped = 77;
   if (status_ == kSkipped) GTEST_SKIP() << output;
   EXPECT_EQ(status_, 0) << output;

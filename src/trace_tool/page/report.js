@@ -33,6 +33,9 @@ const readRun = of => ({
   needs: of.needs && columns(of.needs, {offset: Uint32Array, row: Uint32Array}),
   // Of the tasks of segments, -1 for none; null without any.
   iterationOf: of.iteration && decode(of.iteration, Float64Array),
+  // Where the tasks of segments were inserted: number of a place, kNone for none; null without any.
+  insertions: of.insertions && {places: of.insertions.places,
+    place: decode(of.insertions.place, Uint32Array)},
   hintTracks: of.hints.map(hint => hint.track),
   names: of.names,
   tracks: of.tracks,
@@ -102,7 +105,7 @@ const overlay = (a, b) => {
     index: run.paths[0].index.map(i => i < numbers[source].length ? numbers[source][i] : i),
     track: run.paths[0].track.map(track => track < 0 ? track : rowOf[source][track])}));
   return {segments, others, messages, paths, marks, keys, names, tracks, needs: null,
-    iterationOf: null, hintTracks: []};
+    iterationOf: null, insertions: null, hintTracks: []};
 };
 // Threads that did nothing get no row.
 const withoutEmptyTracks = run => {
@@ -133,7 +136,7 @@ const sources = isPair ? [data, other.run] : [data];
 const readRows = of => withoutEmptyTracks(readRun(of));
 const shown = isPair ? overlay(readRows(data), readRows(other.run)) : readRows(data);
 const {segments, others, messages, paths, marks, keys, names, tracks, needs, iterationOf,
-  hintTracks} = shown;
+  insertions, hintTracks} = shown;
 const longestMessage = Math.max(...sources.map(one => one.longest_message));
 for (const part of document.querySelectorAll(isPair ? '.one' : '.two')) part.remove();
 const kNone = 0xffffffff;
@@ -553,13 +556,19 @@ const tipText = at => {
   }
   const i = at.segment;
   const wait = segments.wait[i] >= 0 ? `\nwas ready ${timeText(segments.wait[i])} before` : '';
-  const made = places[nameText(segments.name[i])] || [];
   const iteration = iterationOf === null ? -1 : iterationOf[i];
   return `${taskText(i)}\n` +
     `${timeText(segments.length[i])} from ${timeText(segments.begin[i])}${wait}\n` +
     labelOf(at.track) + (tracks[at.track].node >= 0 ? `, NUMA node ${tracks[at.track].node}` : '') +
     dataText(i) + (iteration >= 0 ? `\niteration ${iteration}` : '') +
-    (made.length > 0 ? `\nmade at ${listText(made)}` : '') + needsText(i);
+    placeText(i) + needsText(i);
+};
+// Where the task was inserted, or else where those of its name are made.
+const placeText = i => {
+  const inserted = insertions === null ? kNone : insertions.place[i];
+  if (inserted !== kNone) return `\ninserted at ${insertions.places[inserted]}`;
+  const made = places[nameText(segments.name[i])] || [];
+  return made.length > 0 ? `\nmade at ${listText(made)}` : '';
 };
 const listText = all => {
   const kShown = 6;
@@ -610,17 +619,29 @@ const showSegment = i => {
   zoomTo(segments.begin[i] - length / 2, segments.begin[i] + length / 2);
   showTask(i);
 };
-// Facts of a task, and the ways to what it needed.
+// Those that needed that one: its transfers, and what came after it.
+const followersOf = i => {
+  const all = [];
+  if (needs === null) return all;
+  for (let k = needs.row.indexOf(i); k >= 0; k = needs.row.indexOf(i, k + 1)) {
+    all.push(firstAfter(0, segments.begin.length, row => needs.offset[row + 1], k));
+  }
+  return all;
+};
+// Facts of a task, and the ways to what it needed and to what needed it.
 const showTask = i => {
   const panel = byId('task');
   panel.hidden = false;
   panel.replaceChildren();
   add(panel, 'pre', tipText({segment: i, track: trackOf(i)}));
   const kWays = 20;
-  const all = needsOf(i).slice(0, kWays);
-  if (all.length === 0) return;
-  const line = add(panel, 'p', 'needed ');
-  for (const k of all) add(line, 'button', taskText(k), {onclick: () => showSegment(k)});
+  for (const [text, all] of [['needed ', needsOf(i)], ['needed by ', followersOf(i)]]) {
+    if (all.length === 0) continue;
+    const line = add(panel, 'p', text);
+    for (const k of all.slice(0, kWays)) {
+      add(line, 'button', taskText(k), {onclick: () => showSegment(k)});
+    }
+  }
 };
 
 const findNext = text => {

@@ -71,20 +71,21 @@ class Otf2 {
       const bool whole = message.sent != kNever && message.to_track != kNone;
       if (whole) messages_[message.id] = &message;
     }
-    Slices slices(
-        input_,
-        {[this](std::uint64_t time, std::uint32_t track, Kind kind, const std::string& name) {
-           count(track, time);
-           require(OTF2_EvtWriter_Enter(writers_[track], nullptr, time, region_of(kind, name)),
-                   path_);
-           open_[track].push_back(region_of(kind, name));
-         },
-         [this](std::uint64_t time, std::uint32_t track) {
-           count(track, time);
-           require(OTF2_EvtWriter_Leave(writers_[track], nullptr, time, open_[track].back()),
-                   path_);
-           open_[track].pop_back();
-         }});
+    Slices slices(input_, {[this](const Event& event, Kind kind, const std::string& name) {
+                             const std::uint32_t track = event.track();
+                             count(track, event.time);
+                             require(OTF2_EvtWriter_Enter(writers_[track], nullptr, event.time,
+                                                          region_of(kind, name)),
+                                     path_);
+                             open_[track].push_back(region_of(kind, name));
+                           },
+                           [this](std::uint64_t time, std::uint32_t track) {
+                             count(track, time);
+                             require(OTF2_EvtWriter_Leave(writers_[track], nullptr, time,
+                                                          open_[track].back()),
+                                     path_);
+                             open_[track].pop_back();
+                           }});
     slices.for_each([this](const Event& event) { add_message(event); });
     for (OTF2_EvtWriter* const writer : writers_) {
       require(OTF2_Archive_CloseEvtWriter(archive_, writer), path_);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -325,10 +326,61 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
   sequence.submit(Maker::make(sequence, std::move(call), std::move(stored), retries), requests);
 }
 
-template <class... Ps, class... Args>
-void insert(Sequence& sequence, const std::shared_ptr<TypedCodelet<Ps...>>& codelet,
-            Args&&... args) {
-  insert_call(sequence, codelet, CodeletCall<Ps...>{codelet.get()}, std::forward<Args>(args)...);
-}
+/// Codelet or function of a call of Flow::insert() with further arguments Args: made of the first
+/// one, which tells where in the source the call is. Its type does not depend on that argument, so
+/// that the others say what Args are.
+template <class... Args>
+class Inserted {
+ public:
+  template <class What>
+    requires(!std::is_same_v<std::remove_cvref_t<What>, Inserted>)
+  // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload): converts
+  Inserted(What&& what, std::source_location place = std::source_location::current())
+      : what_(address_of(what)), insert_(&insert_as<What>), place_(place) {}
+
+  /// **Caller**: once, while the first argument lives.
+  void insert(Sequence& sequence, Args&&... args) const {
+    sequence.set_place(place_);
+    insert_(sequence, what_, std::forward<Args>(args)...);
+  }
+
+ private:
+  template <class Object>
+  static void* address_of(Object& object) {
+    if constexpr (std::is_function_v<Object>) {
+      return reinterpret_cast<void*>(&object);
+    } else {
+      return const_cast<void*>(static_cast<const volatile void*>(std::addressof(object)));
+    }
+  }
+  template <class What>
+  static What&& object_at(void* address) {
+    using Object = std::remove_reference_t<What>;
+    if constexpr (std::is_function_v<Object>) {
+      return *reinterpret_cast<Object*>(address);
+    } else {
+      return static_cast<What&&>(*static_cast<Object*>(address));
+    }
+  }
+  template <class What>
+  static void insert_as(Sequence& sequence, void* address, Args&&... args) {
+    using Object = std::remove_cvref_t<What>;
+    if constexpr (is_codelet_v<Object>) {
+      const auto& codelet = static_cast<const Object*>(address)->core();
+      insert_call(sequence, codelet, call_of(codelet), std::forward<Args>(args)...);
+    } else {
+      insert_call(sequence, nullptr, FunctionCall<std::decay_t<What>>{object_at<What>(address)},
+                  std::forward<Args>(args)...);
+    }
+  }
+  template <class... Ps>
+  static CodeletCall<Ps...> call_of(const std::shared_ptr<TypedCodelet<Ps...>>& codelet) {
+    return {codelet.get()};
+  }
+
+  void* const what_;
+  void (*const insert_)(Sequence&, void*, Args&&...);
+  const std::source_location place_;
+};
 
 }  // namespace shoal::flow

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,8 @@ class Sequence {
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
+  /// Sets the place of the next insertion in the program, for traces. **Cost**: two instructions.
+  void set_place(std::source_location place) { task_place_ = place; }
   /// First half of an insertion: waits while the limits are exceeded, finds the rank that runs the
   /// task, and inserts its transfers. Returns true if the task runs on this rank, and the requests
   /// have instances; then submit() must follow.
@@ -125,8 +128,9 @@ class Sequence {
   /// Lets `task` enter the queues of its accesses; it runs when all are granted.
   void enter_all(FlowTask& task);
   /// Lets `task`, which holds `held` already, enter the queues of its accesses, and records its
-  /// dependencies if there is a recording.
-  void enter_watched(FlowTask& task, std::span<Instance* const> held = {});
+  /// dependencies and the place of its insertion if there is a recording.
+  void enter_watched(FlowTask& task, std::span<Instance* const> held = {},
+                     std::source_location place = {});
   /// Ends an open reduction before an access of `mode`.
   void settle(Handle& handle, Mode mode);
   /// Brings the current value of the datum to `rank`, which needs it: sends or receives it.
@@ -160,6 +164,7 @@ class Sequence {
   ProgramLog* const log_;
   int task_rank_ = 0;  // of the insertion between begin() and submit()
   int task_priority_ = 0;
+  std::source_location task_place_;
   std::uint64_t count_ = 0;
   std::uint64_t finished_seen_ = 0;
   std::vector<std::uint32_t> load_;  // tasks of each rank, as far as this one knows
