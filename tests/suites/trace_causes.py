@@ -176,6 +176,48 @@ def planted_programs():
     return programs
 
 
+# Causes that make a run longer than its opposite, by much.
+LONGER = ("bound", "handlers", "steps", "insertion", "lock", "priority", "flow_priority")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two programs, of which the second one takes longer, and why."""
+
+    faster: Planted
+    slower: Planted
+
+    def problem(self, verdict, disturbed):
+        """What is wrong with the verdict on a run of each, of which one was `disturbed` by other
+        programs or none was; "" for nothing. Disturbances may stand in place of the cause."""
+        cause, bound, place = verdict["cause"], verdict["bound"], verdict.get("place", "")
+        if disturbed and cause in ("", DISTURBED):
+            return ""
+        if cause != (self.slower.wanted or ""):
+            return f"the cause '{cause}' in place of '{self.slower.wanted}'"
+        if bound not in ((BOUNDS[cause],) if cause else self.slower.bounds):
+            return f"the bound '{bound}'"
+        if not re.match("B takes .* longer than A", verdict["sentences"][0]):
+            return f"the sentence '{verdict['sentences'][0]}'"
+        return "" if re.search(r"planted\.cpp:[0-9]+", place) else f"the place '{place}'"
+
+
+def planted_differences():
+    """All pairs of programs, by their names: with a cause beside without it, and with more to do
+    beside less."""
+    differences = {}
+    for name in LONGER:
+        hint, options = CAUSES[name]
+        for size in SIZES:
+            differences[f"{name} {size}"] = Difference(
+                Planted((name, size, "opposite"), options), Planted((name, size), options, hint))
+    for name, bound, (_, options) in (("bound", "work", CAUSES["bound"]),
+                                      ("overloaded", "chain", CAUSES["overloaded"])):
+        less, more = (Planted((name, size, "opposite"), options, bounds=(bound,)) for size in SIZES)
+        differences[f"more {bound}"] = Difference(less, more)
+    return differences
+
+
 class Causes(suite.Suite):
 
     def setUp(self):
@@ -239,6 +281,19 @@ class Causes(suite.Suite):
         for size in SIZES:
             self.real((name, size), options, hint)
             self.real((name, size, "opposite"), options, OPPOSITES.get(name))
+
+    @suite.cases(planted_differences())
+    def test_difference(self, difference):
+        """Why a program takes longer than another, of a simulated run of each, and of real ones."""
+        for seed in (1, *[None] * RUNS):
+            paths = []
+            for planted in (difference.faster, difference.slower):
+                paths.append(self.scratch / f"{len(paths)}.trace")
+                self.run_command([*planted.command(self.planted, seed), "--trace", paths[-1]])
+            disturbed = any(planted.is_disturbed(self.tool("summary", "--json", path))
+                            for planted, path in zip((difference.faster, difference.slower), paths))
+            verdict = self.tool("diff", "--json", *paths)
+            self.assertEqual(difference.problem(verdict, disturbed), "", f"seed {seed}: {verdict}")
 
     def test_not_modelled(self):
         """Masks, more workers than processors, and other programs: virtual time has none."""
