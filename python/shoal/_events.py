@@ -1,9 +1,12 @@
 """Tasks that run when the events that they depend on have come."""
 
+import itertools
+import signal
 import typing
 
 from . import _core, _errors, _wire
 from ._run import _in_world, _name_of, current_world
+from ._sync import _check_seconds
 
 SELF = "self"
 ANY = "any"
@@ -22,7 +25,15 @@ class Event(typing.NamedTuple):
 
 Event.source.__doc__ = "The rank that fired it."
 Event.name.__doc__ = "Its name."
-Event.value.__doc__ = "A copy of its value."
+Event.value.__doc__ = ("A copy of its value; the object itself of fire_object(), and None of an "
+                       "event that the machine fires.")
+
+
+class _Reference(typing.NamedTuple):
+    """Value of an event of fire_object(): the place of the object in the table of its Events."""
+
+    number: int
+    is_persistent: bool
 
 
 def _peer_of(peer, what):
@@ -34,9 +45,9 @@ def _peer_of(peer, what):
     return peer
 
 
-def _name_of_event(name, what):
+def _check_name(name, what, of="the event"):
     if not isinstance(name, str):
-        raise _errors.CheckError(f"{what}: the name of the event is {name!r}: give a str")
+        raise _errors.CheckError(f"{what}: the name of {of} is {name!r}: give a str")
     return name
 
 
@@ -47,8 +58,40 @@ def _pairs_of(dependencies, what):
             raise _errors.CheckError(
                 f"{what}: the dependency {dependency!r} is no pair of a source and a name, such "
                 "as (shoal.ANY, 'ready')")
-        pairs.append((_peer_of(dependency[0], what), _name_of_event(dependency[1], what)))
+        pairs.append((_peer_of(dependency[0], what), _check_name(dependency[1], what)))
     return pairs
+
+
+def _integer_of(value, least, most, what, wrong):
+    """The value, unless it is `wrong`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise _errors.CheckError(f"{what}: {value!r} is {wrong}")
+    return int(value)
+
+
+def _descriptor_of(file, what):
+    descriptor = file
+    if hasattr(file, "fileno"):
+        try:
+            descriptor = file.fileno()
+        except (OSError, ValueError) as error:  # it is closed, or has none
+            raise _errors.CheckError(f"{what}: {file!r} has no open descriptor: {error}") from error
+    return _integer_of(descriptor, 0, 2**31 - 1, what,
+                       "no open descriptor: give an open file, a socket, or its number")
+
+
+class _Locked:
+    """A named lock for `with`."""
+
+    def __init__(self, events, name):
+        self._events = events
+        self._name = name
+
+    def __enter__(self):
+        self._events.lock(self._name)
+
+    def __exit__(self, *error):
+        self._events.unlock(self._name)
 
 
 class Events:
@@ -64,9 +107,21 @@ class Events:
     def __init__(self, name="events", team=None):
         self._world = current_world()
         self._events = _core._Events(team or self._world, name)
+        self._objects = {}  # of fire_object(), by numbers, until an event has brought them
+        self._numbers = itertools.count()
+
+    def _list_of(self, arrived):
+        return [Event(source, name, self._value_of(value)) for source, name, value in arrived]
+
+    def _value_of(self, value):
+        if type(value) is not _Reference:
+            return value
+        if value.is_persistent:
+            return self._objects[value.number]
+        return self._objects.pop(value.number)
 
     def submit(self, dependencies, function, *, name=None, persistent=False, greedy=False,
-               priority=0):
+               priority=0, retries=0):
         """Runs function(events) once its dependencies are met; at once if there are none.
 
         Parameters:
@@ -74,15 +129,24 @@ class Events:
             function: gets a list of Event in the order of the dependencies; with ALL, one for
                 each rank.
             persistent: runs as often as its dependencies are met.
-            greedy: persistent only: takes all events that fit until it begins to run."""
+            greedy: persistent only: takes all events that fit until it begins to run.
+            priority: larger runs first.
+            retries: how often function runs again, with the same events, after an Exception."""
         what = "Events.submit()"
         if not callable(function):
             raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
+        _integer_of(retries, 0, 2**31 - 1, what, "no number of retries")
         world = self._world
 
-        def run(events):
+        def run(arrived):
             from ._tasks import _run_body
-            _in_world(world, _run_body, function, ([Event(*event) for event in events],), {})
+            events = self._list_of(arrived)
+            for left in range(retries, -1, -1):
+                try:
+                    return _in_world(world, _run_body, function, (list(events),), {})
+                except Exception:
+                    if left == 0:
+                        raise
 
         self._events.submit(_pairs_of(dependencies, what), run, name or _name_of(function),
                             persistent, greedy, priority, function)
@@ -92,37 +156,102 @@ class Events:
         pickled. A persistent one is there again on the target as soon as a task has got it. Parks
         the task while too much is under way to the target."""
         what = f"the event {name!r}"
-        self._events.fire(_peer_of(target, what), _name_of_event(name, what),
+        self._events.fire(_peer_of(target, what), _check_name(name, what),
                           _wire.dump(value, f"the value of {what}"), persistent)
+
+    def fire_object(self, name, value, *, persistent=False):
+        """Fires an event to this rank with the object itself: no copy is made, and it need not be
+        one that can be pickled. The task that gets the event has the object until it fires it
+        again. Never blocks."""
+        what = f"the event {name!r}"
+        _check_name(name, what)
+        reference = _Reference(next(self._numbers), bool(persistent))
+        self._objects[reference.number] = value
+        self._events.fire(_PEERS[SELF], name, _wire.dump(reference), reference.is_persistent)
 
     def fire_after(self, seconds, target, name, value=None):
         """Fires an event once a time in seconds has passed, virtual ones in a simulation; returns a
         number for cancel(). Does not wait."""
         what = f"the event {name!r}"
-        return self._events.fire_after(seconds, _peer_of(target, what),
-                                       _name_of_event(name, what),
+        _check_seconds(seconds, what)
+        return self._events.fire_after(seconds, _peer_of(target, what), _check_name(name, what),
                                        _wire.dump(value, f"the value of {what}"))
 
+    def fire_when_readable(self, file, target, name):
+        """Fires an event, without a value, once there is something to read from a file, or its
+        other end was closed; returns a number for cancel(). Never blocks, and reads nothing.
+
+        Such an event of the machine happens once, and keeps the world going until it has been
+        fired or cancelled. Raises CheckError in a simulation, where nothing happens outside, and
+        Error for what cannot be watched.
+
+        Parameters:
+            file: a descriptor, or an object with fileno(), such as a socket: keep it open until
+                the event was fired."""
+        what = f"the event {name!r}"
+        return self._events.fire_when_readable(_descriptor_of(file, what), _peer_of(target, what),
+                                               _check_name(name, what))
+
+    def fire_on_signal(self, number, target, name):
+        """Fires an event, without a value, when this process gets a signal, such as
+        signal.SIGUSR2, in place of the signal's default action; returns a number for cancel().
+        Never blocks.
+
+        Raises as fire_when_readable(): Error for a signal that has a handler of signal.signal()."""
+        what = f"the event {name!r}"
+        number = _integer_of(number, 1, signal.NSIG - 1, what,
+                             "no signal: give one of the module signal")
+        return self._events.fire_on_signal(number, _peer_of(target, what), _check_name(name, what))
+
+    def fire_when_memory_above(self, size_bytes, target, name):
+        """Fires an event, without a value, when the resident memory of this process exceeds a
+        number of bytes; returns a number for cancel(). Never blocks. Raises as
+        fire_when_readable()."""
+        what = f"the event {name!r}"
+        size_bytes = _integer_of(size_bytes, 1, 2**63 - 1, what,
+                                 "no size: give a number of bytes, at least 1")
+        return self._events.fire_when_memory_above(size_bytes, _peer_of(target, what),
+                                                   _check_name(name, what))
+
     def cancel(self, number):
-        """Cancels an event of fire_after(); returns whether it was not fired yet."""
+        """Cancels an event of fire_after() or of the machine, by the number that the call has
+        returned; returns whether it was not fired yet."""
         return self._events.cancel(number)
 
     def wait(self, dependencies):
-        """Parks the task until the events are there, and returns them in a list. Raises CheckError
-        in a handler, CancelledError when the world fails."""
-        pairs = _pairs_of(dependencies, "Events.wait()")
-        return [Event(*event) for event in self._events.wait(pairs, False)]
+        """Parks the task until the events are there, and returns them in a list. The named locks of
+        the task are released meanwhile. Raises CheckError in a handler, CancelledError when the
+        world fails."""
+        return self._list_of(self._events.wait(_pairs_of(dependencies, "Events.wait()"), False))
 
     def wait_any(self, dependencies):
         """Parks the task until an event for one of the dependencies is there, and returns it."""
         pairs = _pairs_of(dependencies, "Events.wait_any()")
-        return Event(*self._events.wait(pairs, True)[0])
+        return self._list_of(self._events.wait(pairs, True))[0]
 
     def retrieve_any(self, dependencies):
         """The first event that has arrived for each dependency, if there is one, in a list. Never
         blocks."""
         pairs = _pairs_of(dependencies, "Events.retrieve_any()")
-        return [Event(*event) for event in self._events.retrieve_any(pairs)]
+        return self._list_of(self._events.retrieve_any(pairs))
+
+    def lock(self, name):
+        """Takes the lock of a name, of this rank; parks the task until it is free. A task that ends
+        releases its locks. Raises CheckError in a handler, and where the task holds the lock;
+        CancelledError when the world fails."""
+        self._events.lock(_check_name(name, "Events.lock()", "the lock"))
+
+    def try_lock(self, name):
+        """Whether the lock was free, and is held now. Never blocks."""
+        return self._events.try_lock(_check_name(name, "Events.try_lock()", "the lock"))
+
+    def unlock(self, name):
+        """Releases the lock of a name. Never blocks. Raises CheckError unless the task holds it."""
+        self._events.unlock(_check_name(name, "Events.unlock()", "the lock"))
+
+    def locked(self, name):
+        """Holds the lock of a name for a block: `with events.locked("results"):`."""
+        return _Locked(self, _check_name(name, "Events.locked()", "the lock"))
 
     def remove(self, task_name):
         """Removes the earliest submitted task of a name; returns whether there was one."""

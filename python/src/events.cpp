@@ -8,6 +8,7 @@
 #include <shoal/event/events.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -41,12 +42,14 @@ std::vector<EventDependency> to_dependencies(const Dependencies& dependencies) {
   return result;
 }
 
-/// Returns a list of tuples (source, name, value). **Caller**: holds the GIL.
+/// Returns a list of tuples (source, name, value); events of the machine have None. **Caller**:
+/// holds the GIL.
 nb::object to_list(EventList& events) {
   nb::list list;
   for (const Event& event : events) {
-    list.append(nb::make_tuple(int{event.source()}, event.name(),
-                               loaded(static_cast<const Event&>(event).get<Payload>())));
+    const nb::object value =
+        event.has_value() ? loaded(event.get<Payload>()) : nb::object(nb::none());
+    list.append(nb::make_tuple(int{event.source()}, event.name(), value));
   }
   return list;
 }
@@ -104,6 +107,22 @@ class PyEvents {
     const OutsidePython outside;
     return events->fire_after(delay, to_peer(target), name, encoded);
   }
+  std::uint64_t fire_when_readable(int descriptor, int target, const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    return events->fire_when_readable(descriptor, to_peer(target), name);
+  }
+  std::uint64_t fire_on_signal(int signal, int target, const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    return events->fire_on_signal(signal, to_peer(target), name);
+  }
+  std::uint64_t fire_when_memory_above(std::size_t size_bytes, int target,
+                                       const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    return events->fire_when_memory_above(size_bytes, to_peer(target), name);
+  }
   nb::object wait(const Dependencies& dependencies, bool for_any) {
     const auto events = get();
     const auto wanted = to_dependencies(dependencies);
@@ -116,6 +135,21 @@ class PyEvents {
   nb::object retrieve_any(const Dependencies& dependencies) {
     EventList arrived = get()->retrieve_any(to_dependencies(dependencies));
     return to_list(arrived);
+  }
+  void lock(const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    events->lock(name);
+  }
+  bool try_lock(const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    return events->try_lock(name);
+  }
+  void unlock(const std::string& name) {
+    const auto events = get();
+    const OutsidePython outside;
+    events->unlock(name);
   }
   bool cancel(std::uint64_t number) { return get()->cancel(number); }
   bool remove(const std::string& task) { return get()->remove(task); }
@@ -142,8 +176,14 @@ void bind_events(nb::module_& module) {
       .def("submit", &PyEvents::submit)
       .def("fire", &PyEvents::fire)
       .def("fire_after", &PyEvents::fire_after)
+      .def("fire_when_readable", &PyEvents::fire_when_readable)
+      .def("fire_on_signal", &PyEvents::fire_on_signal)
+      .def("fire_when_memory_above", &PyEvents::fire_when_memory_above)
       .def("wait", &PyEvents::wait)
       .def("retrieve_any", &PyEvents::retrieve_any)
+      .def("lock", &PyEvents::lock)
+      .def("try_lock", &PyEvents::try_lock)
+      .def("unlock", &PyEvents::unlock)
       .def("cancel", &PyEvents::cancel)
       .def("remove", &PyEvents::remove)
       .def("is_submitted", &PyEvents::is_submitted);

@@ -68,7 +68,8 @@ NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Flow", "GlobalArray
          "yield_now"]
 METHODS = ["result", "exception", "add_done_callback", "done", "set_result", "set_exception",
            "future", "lock", "unlock", "try_lock", "acquire", "release", "fulfill", "send",
-           "send_all", "fire", "fire_after", "submit", "wait", "wait_any", "cancel", "remove",
+           "send_all", "fire", "fire_after", "fire_object", "fire_when_readable", "fire_on_signal",
+           "fire_when_memory_above", "locked", "submit", "wait", "wait_any", "cancel", "remove",
            "get", "set", "refresh", "add", "value", "quiet", "owner", "fetch_add", "data", "tiles",
            "task", "migrate", "invalidate", "on", "map", "with_options", "__getitem__",
            "__setitem__", "__iter__", "__enter__", "__exit__", "__call__", "create", "shutdown",

@@ -1,5 +1,8 @@
 """Events, distributed objects and global arrays."""
 
+import os
+import signal
+import socket
 import threading
 
 import shoal
@@ -80,7 +83,133 @@ def check_events(world):
     refuses(shoal.CheckError, "no rank: give", events.fire, "x", "name")
     refuses(shoal.CheckError, "no pair", events.wait, ["name"])
     refuses(shoal.CheckError, "cannot be sent", events.fire, shoal.SELF, "f", threading.Lock())
+    refuses(shoal.CheckError, "a time of -1 seconds", events.fire_after, -1, shoal.SELF, "x")
+    check_objects_in_events(world, events)
+    check_retries(world, events)
+    check_named_locks(world, events)
+    check_machine(world, events)
     return events
+
+
+def check_objects_in_events(world, events):
+    """They are not copied, and need no pickle."""
+    book = {"lock": threading.Lock(), "lines": []}
+
+    def write(got):
+        mine, line = (event.value for event in got)
+        mine["lines"].append(line)
+        shoal.sleep(1e-6)
+        events.fire_object("book", mine)
+
+    events.submit([(shoal.SELF, "book"), (shoal.ANY, "line")], write, persistent=True)
+    events.fire_object("book", book)
+    for number in range(3):
+        events.fire(shoal.ALL, "line", number)
+    world.wait()
+    assert sorted(book["lines"]) == sorted([0, 1, 2] * world.size), book
+    assert events.remove("check_objects_in_events.<locals>.write")
+    assert events.wait([(shoal.SELF, "book")])[0].value is book
+    events.fire_object("always", book, persistent=True)
+    for _ in range(3):
+        assert events.wait([(shoal.SELF, "always")])[0].value is book
+    assert events.retrieve_any([(shoal.SELF, "book")]) == []
+    refuses(shoal.CheckError, "name of the event is 3", events.fire_object, 3, book)
+
+
+def check_retries(world, events):
+    """A task begins again with the events that it had."""
+    tries = []
+
+    def flaky(got):
+        tries.append(got.pop().value)
+        if len(tries) < 3:
+            raise OSError("not yet")
+
+    events.submit([(shoal.SELF, "work")], flaky, retries=2)
+    events.fire(shoal.SELF, "work", world.rank)
+    world.wait()
+    assert tries == [world.rank] * 3, tries
+    refuses(shoal.CheckError, "-1 is no number of retries", events.submit, [], print, retries=-1)
+
+
+def check_named_locks(world, events):
+    count = 0
+
+    def add():
+        nonlocal count
+        with events.locked("count"):
+            before = count
+            shoal.sleep(1e-6)
+            count = before + 1
+
+    shoal.gather([world.submit(add) for _ in range(20)])
+    assert count == 20, count
+
+    def forget():
+        events.lock("count")
+
+    world.submit(forget).result()
+    events.lock("count")  # waits for the end of the task, which releases it
+    assert world.submit(events.try_lock, "count").result() is False
+    refuses(shoal.CheckError, "count", events.lock, "count")
+
+    def answer(got):
+        with events.locked("count"):  # the main function is in wait(), and has released it
+            events.fire(shoal.SELF, "answer", count)
+
+    events.submit([(shoal.SELF, "question")], answer)
+    events.fire(shoal.SELF, "question")
+    assert events.wait([(shoal.SELF, "answer")])[0].value == 20
+    assert world.submit(events.try_lock, "count").result() is False
+    events.unlock("count")
+    refuses(shoal.CheckError, "count", events.unlock, "count")
+    refuses(shoal.CheckError, "name of the lock is None", events.lock, None)
+    refuses(shoal.CheckError, "name of the lock is 1", events.locked, 1)
+
+
+def check_machine(world, events):
+    """Events of the machine, which a simulation has not."""
+    here = (shoal.SELF, "x")
+    refuses(shoal.CheckError, "'a' is no open descriptor", events.fire_when_readable, "a", *here)
+    refuses(shoal.CheckError, "-1 is no open descriptor", events.fire_when_readable, -1, *here)
+    refuses(shoal.CheckError, "0 is no signal", events.fire_on_signal, 0, *here)
+    refuses(shoal.CheckError, "True is no signal", events.fire_on_signal, True, *here)
+    refuses(shoal.CheckError, "0 is no size", events.fire_when_memory_above, 0, *here)
+    refuses(shoal.CheckError, "1.5 is no size", events.fire_when_memory_above, 1.5, *here)
+    refuses(shoal.CheckError, "no rank: give", events.fire_on_signal, 1, "x", "x")
+    if world.launch == "simulated":
+        for call, what in ((events.fire_when_readable, 0), (events.fire_on_signal, 1),
+                           (events.fire_when_memory_above, 1)):
+            refuses(shoal.CheckError, "cannot be watched in a simulated world", call, what, *here)
+        return
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        never = events.fire_when_readable(reading, shoal.SELF, "never")
+        assert events.cancel(never) and not events.cancel(never)
+        events.fire_when_readable(reading, shoal.ALL, "input")
+        writing.send(b"x")
+        assert events.wait([(shoal.ALL, "input")]) == [
+            shoal.Event(rank, "input", None) for rank in range(world.size)]
+        assert reading.recv(1) == b"x"
+        events.fire_when_readable(reading.fileno(), shoal.SELF, "closed")
+        writing.close()
+        assert events.wait([(shoal.SELF, "closed")])[0].value is None
+    refuses(shoal.CheckError, "-1 is no open descriptor", events.fire_when_readable, reading, *here)
+    with open(os.devnull) as file:
+        pass
+    refuses(shoal.CheckError, "no open descriptor: .*closed", events.fire_when_readable, file,
+            *here)
+    refuses(shoal.Error, "descriptor 1000000 cannot be watched", events.fire_when_readable, 1000000,
+            *here)
+    # Its default action is none, so that it may come once more when nobody watches any more.
+    events.fire_on_signal(signal.SIGURG, shoal.SELF, "urgent")
+    os.kill(os.getpid(), signal.SIGURG)
+    assert events.wait([(shoal.SELF, "urgent")]) == [shoal.Event(world.rank, "urgent", None)]
+    refuses(shoal.Error, "signal 1 cannot be watched.*handles it", events.fire_on_signal,
+            signal.SIGHUP, *here)
+    events.fire_when_memory_above(1, shoal.SELF, "large")
+    assert events.cancel(events.fire_when_memory_above(2**60, shoal.SELF, "never"))
+    assert events.wait([(shoal.SELF, "large")])[0].value is None
 
 
 def check_arrays(world):
@@ -128,6 +257,7 @@ def main(world):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, lambda *_: None)  # so that shoal may not watch it
     result = shoal.run(main)
     if result is not None:
         bank, events, ga = result

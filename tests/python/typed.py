@@ -1,5 +1,7 @@
 """What type checkers know of the package (mypy --strict)."""
 
+import sys
+
 import shoal
 from typing import assert_type
 
@@ -43,7 +45,11 @@ def main(world: shoal.World) -> int:
         return world.call(0, len, key)
     assert_type(shoal.Cache(find).get("x"), int)
     assert_type(shoal.Counter().add(), int)
-    shoal.Events().fire(shoal.ALL, "x", 3)
+    events = shoal.Events()
+    events.fire(shoal.ALL, "x", 3)
+    assert_type(events.fire_when_readable(sys.stdin, shoal.SELF, "input"), int)
+    with events.locked("x"):
+        events.fire_object("x", [3])
     ga = shoal.GlobalArray(3)
     ga[0:2] = [1.0, 2.0]
     ga[1] += 2
