@@ -63,6 +63,10 @@ bool is_hydra(const Environment& env) {
   return env.lookup("HYDI_CONTROL_FD").has_value() || env.lookup("MPI_LOCALRANKID").has_value();
 }
 
+// A process without a launcher, in which Open MPI 4 has been initialized: it becomes a PMIx server,
+// and leaves variables of one in its own environment.
+bool is_singleton(const Environment& env) { return env.lookup("OMPI_MCA_ess") == "singleton"; }
+
 // The shells that Slurm runs in steps by itself: for a batch script, and for salloc where
 // the site asks for it (LaunchParameters=use_interactive_step). Numbers from slurm.h.
 bool is_shell_of_slurm(const Environment& env) {
@@ -83,7 +87,7 @@ LaunchInfo detect_launcher(const Environment& env) {
   if (const auto info = match(env, slurm_step); info && !is_shell_of_slurm(env)) {
     return *info;
   }
-  if (const std::optional<int> rank = number(env, pmix_rank)) {
+  if (const std::optional<int> rank = number(env, pmix_rank); rank && !is_singleton(env)) {
     return {true,
             *rank + 1,
             "a PMIx launcher (prterun, srun --mpi=pmix)",

@@ -118,6 +118,11 @@ TEST(Launcher, PmixWithoutASize_ImpliesAtLeastTheRanksBelow) {
   EXPECT_FALSE(info.size_is_known);
 }
 
+TEST(Launcher, OpenMpiInitializedWithoutALauncher_NothingWasLaunched) {
+  EXPECT_FALSE(detect({{"PMIX_RANK", "0"}, {"OMPI_MCA_ess", "singleton"}}).launched);
+  EXPECT_TRUE(detect({{"PMIX_RANK", "0"}, {"OMPI_MCA_ess", "pmi"}}).launched);
+}
+
 TEST(Launcher, IncompleteOrBrokenVariables_NothingWasLaunched) {
   EXPECT_FALSE(detect({{"PMI_SIZE", "4"}}).launched);
   EXPECT_FALSE(detect({{"OMPI_COMM_WORLD_RANK", "1"}}).launched);
