@@ -26,6 +26,7 @@ from ._sync import Counter, Deadline, Mutex, Promise, Semaphore, Timer, sleep, y
 from ._tasks import (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION, Task, as_completed, gather,
                      task, wait)
 from ._world import MAX, MIN, PRODUCT, SUM
+from . import _mpi  # World.comm
 from ._actors import Actor
 from ._adapters import Executor, WorldExecutor, dask_get, register_joblib
 from ._arrays import GlobalArray

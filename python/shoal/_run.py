@@ -68,9 +68,10 @@ def _complete(result, what):
 class _Main:
     """A main function, with its results and errors on the ranks of this process."""
 
-    def __init__(self, function, waits=False):
+    def __init__(self, function, waits=False, comm=None):
         self.function = self.__wrapped__ = function
         self.waits = waits  # for all work of the world, so that its failure is an exception
+        self.comm = comm  # of mpi4py, or None
         self.context = contextvars.copy_context()
         self.running = Running()
         self.results = {}
@@ -97,6 +98,10 @@ class _Main:
 
 
 def _run_main(main, world):
+    if main.comm is not None:
+        from ._mpi import Given
+        state_of(world, Given).comm = main.comm
+
     def run_in_context():
         _current.set(world)
         code = main(world)
@@ -313,19 +318,37 @@ def _name_crashes():
             faulthandler.enable()
 
 
-def run(main, *, ranks=None, workers=None, processes=None, args=None, **options):
+def _number_of(comm, processes, words, options):
+    """The number of a communicator of mpi4py; None without one."""
+    if comm is None:
+        return None
+    if processes is not None:
+        raise _errors.ConfigError(
+            "shoal.run() was given comm and processes: the processes of a communicator are there "
+            "already. Leave one of the two away")
+    if _is_simulated(words, options):
+        raise _errors.ConfigError(
+            "shoal.run() was given comm in a simulation, which has all its ranks in one process: "
+            "leave comm away there, and give the number of ranks by ranks=")
+    from . import _mpi
+    return _mpi.number_of(comm)
+
+
+def run(main, *, ranks=None, workers=None, processes=None, comm=None, args=None, **options):
     """Runs main(world) on every rank, and returns what it returned on rank 0.
 
     Parameters:
         main: function of a World, called once on each rank. When it returns, the rank waits until
             all tasks and messages have ended.
-        ranks: number of ranks in this process; default 1. Ignored under mpirun: the processes are
-            the ranks there.
+        ranks: number of ranks in this process; default 1. Ignored under mpirun and with comm: the
+            processes are the ranks there.
         workers: threads of each rank that run tasks; by default the processors are shared out.
         processes: number of processes to start, each with one rank, in place of ranks in this one.
             They import the program, so that the call must stand behind
             `if __name__ == "__main__":`; from a notebook, main goes there by the package
             cloudpickle, as lambdas and closures do. Simulated runs have that many ranks here.
+        comm: communicator of mpi4py whose processes are the ranks, and all call run(); world.comm
+            is it then.
         args: words of the command line, by default those of the process; `--help` lists the
             options, and world.args has the others.
         options: further options, as on the command line with _ for -: sim=True, sim_seed=7.
@@ -334,7 +357,8 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
     Returns the value of main on rank 0; None in processes of an MPI launch without rank 0.
 
     Raises what main raised on the first rank of this process that raised; Error if the run failed
-    otherwise (standard error has the reason); ConfigError inside a run."""
+    otherwise (standard error has the reason); ConfigError inside a run, and for a comm that no
+    world can run on."""
     if not callable(main):
         raise _errors.CheckError(
             f"shoal.run() takes a function of a world, and got {main!r}: give it the function "
@@ -347,15 +371,16 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
     if args is None:
         args = [] if is_interactive() else sys.argv[1:]
     _check_options(options)
+    number = _number_of(comm, processes, [*map(str, args)], options)
     if processes is not None:
         if _is_simulated([*map(str, args)], options):
             ranks = processes
         elif _launch.is_server() or not any(name in os.environ for name in _LAUNCHED):
             return _launch.run_processes(main, processes, workers, args, options)
     words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
-    if any(name in os.environ for name in _LAUNCHED):
+    if number is not None or any(name in os.environ for name in _LAUNCHED):
         ranks = None
-    what = _Main(main, waits=True)
+    what = _Main(main, waits=True, comm=comm)
     _name_crashes()
     sys.stdout.flush()
     with _Variables({"ranks": ranks, "workers": workers, **options}):
@@ -364,7 +389,7 @@ def run(main, *, ranks=None, workers=None, processes=None, args=None, **options)
             _make_deterministic(words[1:])
         try:
             with _interrupts_of(what.running, is_simulated):
-                code = _core._run(what, words)
+                code = _core._run(what, words, number)
         finally:
             _end_states()
     if what.errors:

@@ -23,6 +23,7 @@
 #include "errors.hpp"
 #include "future.hpp"
 #include "interpreter.hpp"
+#include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
 #include "thread_state.h"
@@ -485,26 +486,32 @@ int run_rank(World& world, PyObject* function) {
   return result;
 }
 
-int run(nb::handle main_function, const std::vector<std::string>& words) {
+/// `communicator`: number in Fortran of the one that the run is on; none: that of the launch.
+int run(nb::handle main_function, const std::vector<std::string>& words,
+        std::optional<int> communicator) {
   const Object function = Object::share(main_function.ptr());
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   // run() would write an error in the options to standard error only.
   static_cast<void>(runtime::parse_config(static_cast<int>(argv.size()), argv.data(),
                                           runtime::process_environment()));
+  const std::shared_ptr<const void> given =
+      communicator ? net::communicator_of_fortran(*communicator) : nullptr;
   const RunCount counted;
   std::mutex mutex;
   std::vector<World*> ended;
   int code = 1;
   {
     const OutsidePython outside;
-    code = shoal::run(static_cast<int>(argv.size()), argv.data(), [&](World& world) {
+    const runtime::MainFunction main_of_rank = [&](World& world) {
       {
         const std::lock_guard lock(mutex);
         ended.push_back(&world);
       }
       return run_rank(world, function.get());
-    });
+    };
+    code = runtime::run_world(static_cast<int>(argv.size()), argv.data(), main_of_rank,
+                              {given.get(), ""});
   }
   end_worlds(ended);
   return code;
@@ -763,7 +770,10 @@ void bind(nb::module_& module) {
       .def("set_result", &PyPromise::set_result, nb::arg("value").none())
       .def("set_exception", &PyPromise::set_exception);
   module.def("_refuse_fork", &refuse_fork);
-  module.def("_run", &run);
+  module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());
+  module.def("_check_communicator", [](int number, const std::string& library) {
+    static_cast<void>(net::communicator_of_fortran(number, library));
+  });
   module.def("_option_names", [] {
     std::vector<std::string> names;
     for (const runtime::Option& option : runtime::options()) names.emplace_back(option.name);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "env/shared_memory.hpp"
@@ -141,10 +142,11 @@ std::string mpi_library();
 /// any.
 std::string mpi_plugins();
 
-/// The MPI_Comm of a communicator's number in Fortran, for MpiOptions::communicator.
-/// **Errors**: ConfigError when the process has loaded no MPI or shoal none that fits, or when MPI
-/// is not initialized.
-std::shared_ptr<const void> communicator_of_fortran(int handle);
+/// The MPI_Comm of a communicator's number in Fortran, for MpiOptions::communicator. `library`: the
+/// text of MPI_Get_library_version() of the MPI that it belongs to; "": not known. **Errors**:
+/// ConfigError when the process has loaded no MPI or shoal none that fits, when shoal uses another
+/// MPI than `library`, or when MPI is not initialized.
+std::shared_ptr<const void> communicator_of_fortran(int handle, std::string_view library = "");
 
 /// Joins the processes of the communicator, which it duplicates. If MPI is not initialized, this
 /// loads and initializes it, for all later transports of the process as well; it is finalized when

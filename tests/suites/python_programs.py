@@ -16,7 +16,8 @@ PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "model
             "thread_states": "good", "errors": "good"}
 # For the cases that need packages of PyPI.
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
-            "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0"]
+            "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0",
+            "mpi4py==4.1.2"]
 
 
 class Programs(suite.Suite):
@@ -521,6 +522,35 @@ class Packages(Programs):
     def test_seeds_repeat(self):
         """Also those of numpy."""
         self.seeds_repeat()
+
+    def mpi_of_mpi4py(self, mpi):
+        """Environment in which mpi4py of PyPI loads an MPI of the system: it looks for that of
+        MPICH under another name than Debian's."""
+        if mpi == "openmpi":
+            return {"MPI4PY_LIBMPI": "libmpi.so.40"}
+        if mpi != "mpich":
+            self.skipTest(f"mpi4py of PyPI may not know {mpi}")
+        found = self.run_command([suite.build().variables["CMAKE_C_COMPILER"],
+                                  "-print-file-name=libmpich.so"]).output.strip()
+        folder = self.folder()
+        (folder / "libmpi.so.12").symlink_to(os.path.realpath(found))
+        paths = [str(folder), os.environ.get("LD_LIBRARY_PATH", "")]
+        return {"MPI4PY_LIBMPI": str(folder / "libmpi.so.12"),
+                "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+
+    def test_beside_mpi4py(self):
+        """One process, one MPI, two libraries."""
+        self.first_mpi()
+        for mpi in suite.build().mpis:
+            with self.subTest(mpi=mpi):
+                variables = self.mpi_of_mpi4py(mpi)
+                for launcher, options in (
+                        ((), ("--workers", 2)), ((), ("--sim", "--ranks", 3)),
+                        ([*suite.build().launchers[mpi], 3], ("--workers", 2)),
+                        ([*suite.build().launchers[mpi], 2], ("--workers", 1))):
+                    result = self.run_python("communicators", *options, launcher=launcher,
+                                             PYTHONHASHSEED="0", **variables)
+                    self.assertEqual(result.output.strip(), "good")
 
     def test_adapters(self):
         self.assertEqual(self.run_python("adapters").output.strip(), "good")

@@ -380,15 +380,18 @@ std::string describe_plugins(const MpiTable* loaded) {
   return "none found in" + names_of(folders);
 }
 
+std::string first_line(std::string_view text) {
+  std::string line(text.substr(0, text.find_first_of(",\n\r")));
+  std::ranges::replace(line, '\t', ' ');
+  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+  line.erase(std::ranges::unique(line, both_blank).begin(), line.end());
+  return line;
+}
+
 std::string library_version(const MpiTable& mpi) {
   std::array<char, 4096> text{};
   mpi_check(mpi, mpi.get_library_version(text.data(), text.size()), {"MPI_Get_library_version"});
-  std::string all(text.data());
-  all.resize(std::min(all.size(), all.find_first_of(",\n\r")));
-  std::ranges::replace(all, '\t', ' ');
-  const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
-  all.erase(std::ranges::unique(all, both_blank).begin(), all.end());
-  return all;
+  return first_line(text.data());
 }
 
 }  // namespace shoal::net

@@ -54,6 +54,8 @@ const MpiTable& load_mpi(const MpiChoice& choice);
 /// their files.
 std::string describe_plugins(const MpiTable* loaded);
 
+/// The beginning of a text of MPI_Get_library_version(): name and version, on one line.
+std::string first_line(std::string_view text);
 /// The name and version that the MPI of a table gives itself, on one line.
 std::string library_version(const MpiTable& mpi);
 

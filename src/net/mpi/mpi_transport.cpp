@@ -2,6 +2,8 @@
 #include <shoal/detail/base/function.hpp>
 #include <shoal/detail/env/env.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -284,11 +286,19 @@ std::string mpi_library() {
 
 std::string mpi_plugins() { return describe_plugins(MpiLifetime::of_process().loaded()); }
 
-std::shared_ptr<const void> communicator_of_fortran(int handle) {
+std::shared_ptr<const void> communicator_of_fortran(int handle, std::string_view library) {
   MpiLifetime& lifetime = MpiLifetime::of_process();
   MpiChoice choice;
   choice.is_of_program = true;
+  choice.header = kind_name(kind_of_version(library));
   const MpiTable& mpi = lifetime.load(choice);
+  const std::string theirs = first_line(library);
+  if (const std::string ours = library_version(mpi); !library.empty() && theirs != ours) {
+    throw ConfigError(
+        fmt::format("a communicator of {} was given, but shoal uses {} in this process: give one "
+                    "of that MPI",
+                    theirs, ours));
+  }
   if (!lifetime.is_up()) {
     throw ConfigError(
         "a communicator was given, but MPI is not initialized: call MPI_Init_thread first");
