@@ -8,10 +8,11 @@ from ._world import _rank_of
 class _Method:
     """A method of the representative of a rank."""
 
-    def __init__(self, target, rank, name):
+    def __init__(self, target, rank, name, function):
         self._target = target
         self._rank = rank
         self._name = name
+        self._function = function  # of its class
 
     def _encode(self, arguments, keywords):
         what = f"an argument of {type(self._target).__name__}.{self._name}()"
@@ -19,11 +20,12 @@ class _Method:
 
     def __call__(self, *arguments, **keywords):
         """Invokes the method; returns the future of its result."""
-        return self._target._shoal.call(self._rank, self._encode(arguments, keywords))
+        return self._target._shoal.call(self._rank, self._encode(arguments, keywords),
+                                        self._function)
 
     def send(self, *arguments, **keywords):
         """Invokes the method and ignores its result; an exception fails the world."""
-        self._target._shoal.send(self._rank, self._encode(arguments, keywords))
+        self._target._shoal.send(self._rank, self._encode(arguments, keywords), self._function)
 
 
 class _Representative:
@@ -35,11 +37,12 @@ class _Representative:
 
     def __getattr__(self, name):
         kind = type(self._target)
-        if name.startswith("_") or not callable(getattr(kind, name, None)):
+        function = getattr(kind, name, None)
+        if name.startswith("_") or not callable(function):
             raise AttributeError(
                 f"{kind.__name__} has no public method {name!r}: other ranks invoke methods, and "
                 "do not read attributes")
-        return _Method(self._target, self._rank, name)
+        return _Method(self._target, self._rank, name, function)
 
     def __repr__(self):
         return f"<{type(self._target).__name__} on rank {self._rank}>"

@@ -62,7 +62,7 @@ def call(world, rank, function, *arguments, **keywords):
     if not _is_right(world, rank, function):
         rank = _check_call(world, rank, function, "a call of", "call()")
     return world._call(rank, _wire.dump_call(function, arguments, keywords,
-                                             "an argument of a call of"))
+                                             "an argument of a call of"), function)
 
 
 def send(world, rank, function, *arguments, **keywords):
@@ -74,15 +74,15 @@ def send(world, rank, function, *arguments, **keywords):
     if not _is_right(world, rank, function):
         rank = _check_call(world, rank, function, "a message for", "send()")
     world._send(rank, _wire.dump_call(function, arguments, keywords,
-                                      "an argument of a message for"), False)
+                                      "an argument of a message for"))
 
 
 def send_task(world, rank, function, *arguments, **keywords):
     """As send(), but the function runs as a task, which may wait."""
     if not _is_right(world, rank, function):
         rank = _check_call(world, rank, function, "a message for", "send_task()")
-    world._send(rank, _wire.dump_call(function, arguments, keywords,
-                                      "an argument of a message for"), True)
+    world._send_task(rank, _wire.dump_call(function, arguments, keywords,
+                                           "an argument of a message for"), function)
 
 
 def allgather(world, value):

@@ -101,6 +101,15 @@ void record_place(const std::string& name, nb::handle function) {
   trace::describe_name(trace::Fact::place, name, nb::cast<std::string>(place));
 }
 
+std::string name_call(nb::handle function) {
+  if constexpr (!kTasksStay) return "";
+  const nb::object found = nb::getattr(function, "__qualname__", nb::none());
+  if (!nb::isinstance<nb::str>(found)) return "a call";  // of a partial function, for instance
+  auto name = nb::cast<std::string>(found);
+  record_place(name, function);
+  return name;
+}
+
 Outcome to_outcome(PyObject* pair) {
   Outcome outcome;
   outcome.is_error = PyObject_IsTrue(PyTuple_GetItem(pair, 0)) == 1;

@@ -125,36 +125,36 @@ struct Outcome {
 /// Takes the value, or throws the exception. **Caller**: without the GIL.
 [[nodiscard]] Value take_outcome(const Outcome& outcome);
 
+/// Whether tasks of Python must stay on one thread: the interpreter keeps the address of its
+/// thread-local variable across a wait (docs/design/python.md).
+inline constexpr bool kTasksStay = PY_VERSION_HEX >= 0x030C0000;
+
 /// Options that keep a task of Python on one worker, where the interpreter needs that.
 inline void keep_on_worker(TaskOptions& options, const Team& team) {
-#if PY_VERSION_HEX >= 0x030C0000
-  // The interpreter keeps the address of its thread-local variable across a wait
-  // (docs/design/python.md): a task stays on one thread.
-  static std::atomic<unsigned> next{0};
-  const auto count = static_cast<unsigned>(team.worker_count());
-  options.worker = WorkerId(static_cast<int>(next++ % count));
-  options.bound = true;
-#else
-  static_cast<void>(options);
-  static_cast<void>(team);
-#endif
+  if constexpr (kTasksStay) {
+    static std::atomic<unsigned> next{0};
+    const auto count = static_cast<unsigned>(team.worker_count());
+    options.worker = WorkerId(static_cast<int>(next++ % count));
+    options.bound = true;
+  }
 }
-/// Runs `f`, which calls Python code that may wait, in a task that shoal has made. `name`: in
-/// reports.
+/// Runs `f`, which calls Python code that may wait, in a task that shoal has made: where it must
+/// stay on its thread, in another one, whose `name` is for reports.
 template <class F>
-auto run_python(Team& team, F f, std::string_view name = "task") {
-#if PY_VERSION_HEX >= 0x030C0000
-  TaskOptions options;
-  options.name = name;
-  options.place = {};  // no line of C++
-  keep_on_worker(options, team);
-  return team.async(std::move(f), options).get();
-#else
-  static_cast<void>(team);
-  static_cast<void>(name);
-  return f();
-#endif
+auto run_python(Team& team, F f, std::string_view name) {
+  if constexpr (kTasksStay) {
+    TaskOptions options;
+    options.name = name;
+    options.place = {};  // no line of C++
+    keep_on_worker(options, team);
+    return team.async(std::move(f), options).get();
+  } else {
+    return f();
+  }
 }
+/// Returns the name that run_python() gives the task of a call of `function` on another rank; ""
+/// where it makes none. Records the place of the function. **Caller**: holds the GIL.
+[[nodiscard]] std::string name_call(nb::handle function);
 
 /// Returns the Python object of a world.
 [[nodiscard]] Object object_of(World& world);

@@ -78,14 +78,17 @@ class PyEvents {
     record_place(name, place);
     events->submit(
         to_dependencies(dependencies),
-        [team = team_,
+        [team = team_, name,
          body = std::make_shared<Object>(Object::share(function.ptr()))](EventList& arrived) {
-          run_python(*team, [&] {
-            const InPython in_python;
-            const nb::object list = to_list(arrived);
-            const Object arguments = Object::own(PyTuple_Pack(1, list.ptr()));
-            static_cast<void>(call(body->get(), arguments.get()));
-          });
+          run_python(
+              *team,
+              [&] {
+                const InPython in_python;
+                const nb::object list = to_list(arrived);
+                const Object arguments = Object::own(PyTuple_Pack(1, list.ptr()));
+                static_cast<void>(call(body->get(), arguments.get()));
+              },
+              name);
         },
         {.name = name, .persistent = persistent, .greedy = greedy, .priority = priority});
   }

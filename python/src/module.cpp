@@ -47,21 +47,26 @@ void fail_call(Team& team, std::uint64_t number, const Payload& payload) {
   team::promises_of(team.core()).fail(number, std::move(error));
 }
 
-Outcome run_call(Team& team, const Payload& payload) {
-  return run_python(team, [&team, &payload] {
-    const InPython in_python;
-    const auto [body, buffers] = to_python(payload);
-    const Object here = object_of(world_of(team));
-    return to_outcome(call(hooks().serve, pack(here.get(), body.get(), buffers.get()).get()).get());
-  });
+Outcome run_call(Team& team, const std::string& name, const Payload& payload) {
+  return run_python(
+      team,
+      [&team, &payload] {
+        const InPython in_python;
+        const auto [body, buffers] = to_python(payload);
+        const Object here = object_of(world_of(team));
+        return to_outcome(
+            call(hooks().serve, pack(here.get(), body.get(), buffers.get()).get()).get());
+      },
+      name);
 }
 
 /// Runs a call, and sends the pickle of its result, or its exception. Team::call() would bring back
-/// the exception as a text.
-void serve(Team& team, RemotePromise<Value> reply, const Payload& payload) {
+/// the exception as a text. `name`: that of name_call().
+void serve(Team& team, RemotePromise<Value> reply, const std::string& name,
+           const Payload& payload) {
   Outcome outcome;
   try {
-    outcome = run_call(team, payload);
+    outcome = run_call(team, name, payload);
   } catch (const CancelledError&) {
     throw;  // the team has failed, and the caller hears of that
   } catch (const std::exception& error) {
@@ -84,8 +89,9 @@ void deliver(Team& team, const Payload& payload) {
   static_cast<void>(call(hooks().deliver, pack(here.get(), body.get(), buffers.get()).get()));
 }
 
-void deliver_task(Team& team, const Payload& payload) {
-  run_python(team, [&team, &payload] { deliver(team, payload); });
+void deliver_task(Team& team, const std::string& name, const Payload& payload) {
+  run_python(
+      team, [&team, &payload] { deliver(team, payload); }, name);
 }
 
 // --- tasks
@@ -139,24 +145,29 @@ void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::ha
       task_options(team.get(), name, priority));
 }
 
-PyFuture call_rank(PyTeam& team, int rank, nb::handle payload) {
+PyFuture call_rank(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
   Team& here = team.get();
   Payload encoded = to_payload(payload.ptr());
+  const std::string name = name_call(function);
   const OutsidePython outside;
   team::Awaited<Value> awaited(here.core());
-  here.send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, std::move(encoded));
+  here.send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, name, std::move(encoded));
   return PyFuture(std::move(awaited.future).share(), team.ended);
 }
 
-void send(PyTeam& team, int rank, nb::handle payload, bool as_task) {
+void send(PyTeam& team, int rank, nb::handle payload) {
   Team& here = team.get();
   Payload encoded = to_payload(payload.ptr());
   const OutsidePython outside;
-  if (as_task) {
-    here.send(Rank(rank), am<&deliver_task, Delivery::task>, std::move(encoded));
-  } else {
-    here.send(Rank(rank), am<&deliver>, std::move(encoded));
-  }
+  here.send(Rank(rank), am<&deliver>, std::move(encoded));
+}
+
+void send_task(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
+  Team& here = team.get();
+  Payload encoded = to_payload(payload.ptr());
+  const std::string name = name_call(function);
+  const OutsidePython outside;
+  here.send(Rank(rank), am<&deliver_task, Delivery::task>, name, std::move(encoded));
 }
 
 // --- collective operations of Python objects
@@ -698,6 +709,7 @@ void bind_teams(nb::module_& module) {
            nb::arg("name"), nb::arg("priority"), nb::arg("place"))
       .def("_call", &call_rank)
       .def("_send", &send)
+      .def("_send_task", &send_task)
       .def("_allgather", &allgather, nb::arg("value").none())
       .def("_gather", &gather, nb::arg("value").none(), nb::arg("root"))
       .def("_broadcast", &broadcast, nb::arg("value").none(), nb::arg("root"))

@@ -5,6 +5,7 @@
 #include <shoal/distributed_object.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "binding.hpp"
@@ -20,20 +21,24 @@ class Representative : public DistributedObject<Representative> {
   Representative(Team& team, python::Object object)
       : DistributedObject(team), object_(std::move(object)) {}
 
-  Outcome invoke(Payload payload) {
-    return run_python(team(), [this, &payload] {
-      const InPython in_python;
-      const auto [body, buffers] = to_python(payload);
-      const python::Object here = object_of(world_of(team()));
-      const python::Object arguments = python::Object::own(
-          PyTuple_Pack(4, here.get(), object_.get(), body.get(), buffers.get()));
-      if (!arguments) throw_python_error();
-      return to_outcome(python::call(hooks().invoke, arguments.get()).get());
-    });
+  /// `name`: that of name_call().
+  Outcome invoke(const std::string& name, const Payload& payload) {
+    return run_python(
+        team(),
+        [this, &payload] {
+          const InPython in_python;
+          const auto [body, buffers] = to_python(payload);
+          const python::Object here = object_of(world_of(team()));
+          const python::Object arguments = python::Object::own(
+              PyTuple_Pack(4, here.get(), object_.get(), body.get(), buffers.get()));
+          if (!arguments) throw_python_error();
+          return to_outcome(python::call(hooks().invoke, arguments.get()).get());
+        },
+        name);
   }
   /// As invoke(); an exception fails the team.
-  void notify(Payload payload) {
-    const Outcome outcome = invoke(std::move(payload));
+  void notify(const std::string& name, const Payload& payload) {
+    const Outcome outcome = invoke(name, payload);
     if (!outcome.is_error) return;
     const InPython in_python;
     throw_python_exception(load(hooks().load_error, outcome.payload));
@@ -64,20 +69,22 @@ class PyObjectHandle {
     ended_ = team.ended;
   }
 
-  PyFuture call(int rank, nb::handle payload) {
+  PyFuture call(int rank, nb::handle payload, nb::handle method) {
     const auto here = get();
     Payload encoded = to_payload(payload.ptr());
+    const std::string name = name_call(method);
     const OutsidePython outside;
-    return PyFuture(here->call<&Representative::invoke>(Rank(rank), std::move(encoded))
+    return PyFuture(here->call<&Representative::invoke>(Rank(rank), name, std::move(encoded))
                         .then(&take_outcome, "the result of an invocation")
                         .share(),
                     ended_);
   }
-  void send(int rank, nb::handle payload) {
+  void send(int rank, nb::handle payload, nb::handle method) {
     const auto here = get();
     Payload encoded = to_payload(payload.ptr());
+    const std::string name = name_call(method);
     const OutsidePython outside;
-    here->async<&Representative::notify>(Rank(rank), std::move(encoded));
+    here->async<&Representative::notify>(Rank(rank), name, std::move(encoded));
   }
   void fence() {
     const auto here = get();

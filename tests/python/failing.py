@@ -65,6 +65,26 @@ def stuck(world):
     world.wait()
 
 
+def stuck_event(world):
+    """As stuck(), of a task of events."""
+    promise = shoal.Promise("the answer")
+    def asks(events):
+        promise.future.result()
+    shoal.Events().submit([], asks)
+    world.wait()
+
+
+def asks_there():
+    promise = shoal.Promise("the answer")
+    promise.future.result()
+
+
+def stuck_call(world):
+    """As stuck(), of a call on another rank: named from Python 3.12 on."""
+    if world.rank == 0:
+        world.call(world.size - 1, asks_there).result()
+
+
 def handler_waits(world):
     world.send(0, shoal.sleep, 1e-6)
     world.wait()

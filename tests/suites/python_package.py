@@ -188,6 +188,19 @@ class StableAbi(Wheels):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
                     said = self.runs_on(venv, "python", program, "--ranks", 2, "--workers", 4)
                     self.assertIn("good", said)
+                trace = self.folder() / "run.trace"
+                self.runs_on(venv, "python", suite.SOURCE / "tests/python/calls.py", "--ranks", 2,
+                             "--trace", trace)
+                events = self.runs_on(venv, "shoal-trace", "convert", "--to", "csv", "-o", "-",
+                                      trace)
+                for name in ("where", "distant", "fail"):  # called by other ranks
+                    self.assertIn(f',"{name}"\n', events)
+                self.assertNotIn(',"task"\n', events)
+                stuck = self.run_command(
+                    [venv / "bin/python", suite.SOURCE / "tests/python/failing.py", "stuck_call",
+                     "--ranks", 2], code=1)
+                self.assertRegex(stuck.errors, "asks_there[^$]*the answer|"
+                                 "the answer[^$]*asks_there")
                 callbacks = suite.SOURCE / "tests/python/callbacks.py"
                 self.assertEqual(self.runs_on(venv, "python", callbacks, library), "good\n")
 
