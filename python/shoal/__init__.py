@@ -15,6 +15,8 @@
 A task may wait anywhere: its frame is parked, and its worker runs other tasks.
 """
 
+import sys as _sys
+
 from ._core import Future, Team, World
 from ._core import version as __version__
 from ._errors import (BrokenPromise, CancelledError, CheckError, ConfigError, DecodeError, Error,
@@ -35,6 +37,12 @@ from ._events import ALL, ANY, SELF, Event, Events
 from ._flow import Datum, Flow, Tiles, commutative, flow_task, read, read_write, scratch, write
 from ._graph import TaskGraph
 from ._objects import Object
+
+# A free-threaded Python enables its GIL for a module that does not say it can do without, such as
+# _core, unless it was told not to.
+if not getattr(_sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError("shoal: this Python runs without its GIL, which tasks need: start it without "
+                      "PYTHON_GIL=0 and -X gil=0")
 
 __all__ = [
     "ALL", "ALL_COMPLETED", "ANY", "Actor", "BrokenPromise", "Cache", "CancelledError",

@@ -616,6 +616,17 @@ class Module(Programs):
             environment=self.environment)
         self.assertEqual(result.output.strip(), "False")
 
+    def test_a_gil_is_needed(self):
+        """As a free-threaded Python says that it runs without one."""
+        result = self.run_command(
+            [self.python, "-c", "import sys; sys._is_gil_enabled = lambda: False; import shoal"],
+            environment=self.environment, code=1)
+        self.assertRegex(result.errors, "ImportError: shoal: .*without its GIL.*PYTHON_GIL=0")
+        result = self.run_command(
+            [self.python, "-c", "import sys; sys._is_gil_enabled = lambda: True; import shoal"],
+            environment=self.environment)
+        self.assertEqual(result.errors, "")
+
     def test_info(self):
         self.tells("1 rank, ", self.run_module("info"))
         self.tells("3 ranks, ", self.run_module("info", "--", "--ranks", 3))
