@@ -428,11 +428,12 @@ TEST_F(TraceRuns, PlacesAndColours_AreKnownByName) {
     flow.insert(a, write(x));
     flow.wait();
   }));
-  for (const char* const name : {"cell", "greeting", "step", "a"}) {
-    EXPECT_THAT(
-        path.model.places.find(name)->second,
-        ::testing::ElementsAre(::testing::MatchesRegex(".*trace_runs_sim_test.cpp:[0-9]+")));
+  const auto here = ::testing::MatchesRegex(".*trace_runs_sim_test.cpp:[0-9]+");
+  for (const char* const name : {"cell", "greeting", "step"}) {
+    EXPECT_THAT(path.model.places.find(name)->second, ::testing::ElementsAre(here));
   }
+  // Where its task was inserted, and the codelet made.
+  EXPECT_THAT(path.model.places.find("a")->second, ::testing::ElementsAre(here, here));
   EXPECT_EQ(path.model.colours, (std::map<std::string, std::string, std::less<>>{{"a", "336699"}}));
 }
 
