@@ -89,11 +89,12 @@ void short_tasks(Advice& advice) {
   }
 }
 
-/// Workers that want more processors than there are; where the trace does not say, they do.
+/// Workers that want more processors than there are, as far as the trace has their times: they may
+/// sleep as well.
 bool takes_turns(const Advice& advice) {
   constexpr double kPressure = 0.7;
-  if (!advice.disturbance.is_known) return true;
-  return advice.disturbance.share >= kNoticeable && advice.disturbance.pressure >= kPressure;
+  return advice.disturbance.is_known && advice.disturbance.share >= kNoticeable &&
+         advice.disturbance.pressure >= kPressure;
 }
 
 bool is_busy(const Advice& advice) {

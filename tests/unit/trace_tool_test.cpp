@@ -227,9 +227,12 @@ TEST_F(TraceTool, HotLink_IsNamed) {
   EXPECT_THAT(run.hint("hot-link"), HasSubstr("to rank 2"));
 }
 
-TEST_F(TraceTool, MoreWorkersThanCores_AreCounted) {
+// Without the times that they waited for a processor, nothing says that they took turns.
+TEST_F(TraceTool, MoreWorkersThanCores_AreCountedWhereTheyTookTurns) {
   TraceWorld world = rounds_world(4, 10, 100'000);
   world.identity = {{"program", "p"}, {"host", "node7"}, {"cores", "2"}};
+  EXPECT_THAT(Analysed(record(world)).hint_kinds(), Not(Contains("more-workers-than-cores")));
+  for (int rank = 0; rank < 4; ++rank) world.keep_waiting(rank, 300'000);
   const Analysed run(record(std::move(world)));
   EXPECT_THAT(run.hint("more-workers-than-cores"),
               HasSubstr("4 workers ran on 2 processors of node7"));
