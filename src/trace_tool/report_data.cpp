@@ -102,10 +102,13 @@ class PageData {
 
   Json all() {
     const std::string partial = partial_text(model_.gaps());
+    const auto count = [this](Category category, std::size_t recorded) {
+      return model_.has(category) ? Json(recorded) : Json();  // null: not recorded
+    };
     Json page = {{"title", partial + (partial.empty() ? "" : ". ") + title_of(model_.input())},
                  {"duration", model_.duration},
-                 {"task_count", model_.tasks.size()},
-                 {"message_count", model_.messages.size()},
+                 {"task_count", count(Category::task, model_.tasks.size())},
+                 {"message_count", count(Category::message, model_.messages.size())},
                  {"path_text", path_text(analysis_)},
                  {"idle", idle_lines(analysis_)},
                  {"names", model_.input().names()}};
@@ -440,6 +443,7 @@ class PageData {
 
   void add_ranks(Json& page) {
     page["ranks"] = Json::array();
+    if (!model_.has(Category::task)) return;
     for (const RankUsage& one : analysis_.ranks) {
       page["ranks"].push_back({{"rank", one.rank},
                                {"workers", one.workers},

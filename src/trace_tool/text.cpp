@@ -210,16 +210,20 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
 }
 
 std::string summary_json(const Model& model, const Analysis& analysis) {
-  const auto [messages, bytes] = traffic_of(analysis);
   Json all = {{"title", title_of(model.input())},
               {"duration_ns", analysis.duration},
               {"events", model.events},
-              {"tasks", model.tasks.size()},
-              {"messages", messages},
-              {"bytes", bytes},
-              {"utilization", utilization_of(analysis)},
               {"critical_path", path_text(analysis)},
               {"idle", idle_lines(analysis)}};
+  if (model.has(Category::task)) {
+    all["tasks"] = model.tasks.size();
+    all["utilization"] = utilization_of(analysis);
+  }
+  if (model.has(Category::message)) {
+    const auto [messages, bytes] = traffic_of(analysis);
+    all["messages"] = messages;
+    all["bytes"] = bytes;
+  }
   if (const auto gaps = model.gaps(); !gaps.empty()) all["partial"] = gaps;
   if (const std::string text = attempts_text(model); !text.empty()) all["attempts"] = text;
   if (const std::string text = not_modelled_text(model.input()); !text.empty()) {
@@ -328,16 +332,25 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
     out.add("{}: {}", not_in_b.empty() ? "A" : "B", not_in_a + not_in_b);
   }
   out.add("duration: {} and {} ({})", time_text(before), time_text(after), change(before, after));
-  out.add("workers busy: {} and {} of the time", share_text(utilization_of(of_a), 1),
-          share_text(utilization_of(of_b), 1));
-  const auto [messages_a, bytes_a] = traffic_of(of_a);
-  const auto [messages_b, bytes_b] = traffic_of(of_b);
-  out.add("messages: {} and {}, {} and {}", messages_a, messages_b,
-          bytes_text(static_cast<double>(bytes_a)), bytes_text(static_cast<double>(bytes_b)));
+  // Events that one of the runs has not recorded are no difference.
+  const bool has_tasks = a.has(Category::task) && b.has(Category::task);
+  const bool has_messages = a.has(Category::message) && b.has(Category::message);
+  if (has_tasks) {
+    out.add("workers busy: {} and {} of the time", share_text(utilization_of(of_a), 1),
+            share_text(utilization_of(of_b), 1));
+  }
+  if (has_messages) {
+    const auto [messages_a, bytes_a] = traffic_of(of_a);
+    const auto [messages_b, bytes_b] = traffic_of(of_b);
+    out.add("messages: {} and {}, {} and {}", messages_a, messages_b,
+            bytes_text(static_cast<double>(bytes_a)), bytes_text(static_cast<double>(bytes_b)));
+  }
   out.add("critical path of A: {}", path_text(of_a));
   out.add("critical path of B: {}", path_text(of_b));
-  diff_ranks(out, of_a, of_b);
-  diff_names(out, of_a, of_b);
+  if (has_tasks) {
+    diff_ranks(out, of_a, of_b);
+    diff_names(out, of_a, of_b);
+  }
   const auto has = [](const Analysis& in, const Hint& hint) {
     return std::any_of(in.hints.begin(), in.hints.end(),
                        [&](const Hint& one) { return one.kind == hint.kind; });

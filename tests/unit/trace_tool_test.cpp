@@ -518,7 +518,19 @@ TEST_F(TraceTool, PartialTraces_SaySoFirstAndNothingIsMadeUp) {
   EXPECT_THAT(summary, Not(HasSubstr("busy")));
   const auto data = nlohmann::json::parse(report_data(found.model, found.found));
   EXPECT_THAT(data.at("title").get<std::string>(), ::testing::StartsWith("this trace is partial"));
+  EXPECT_TRUE(data.at("task_count").is_null());
+  EXPECT_EQ(data.at("message_count"), 1);
+  EXPECT_TRUE(data.at("ranks").empty());
+  const auto facts = nlohmann::json::parse(run_tool("summary --json " + file("p")));
+  EXPECT_FALSE(facts.contains("tasks"));
+  EXPECT_FALSE(facts.contains("utilization"));
+  EXPECT_EQ(facts.at("messages"), 1);
   const Analysed whole(record(rounds_world(2, 3, 1000), "whole"));
+  const std::string difference = run_tool("diff " + file("p") + " " + file("whole"));
+  EXPECT_THAT(difference, HasSubstr("A is not whole, so that nothing is known"));
+  EXPECT_THAT(difference, Not(HasSubstr("workers busy")));
+  EXPECT_THAT(difference, Not(HasSubstr("of the run in A")));
+  EXPECT_THAT(difference, Not(HasSubstr("count A")));
   EXPECT_THAT(summary_text(whole.model, whole.found), ::testing::StartsWith("made up on 2 ranks"));
 }
 

@@ -202,8 +202,10 @@ const histogram = counts => {
   return bars;
 };
 
+const countText = (count, what) => count === null ? what + ' not recorded' : `${count} ${what}`;
 const factsOf = one => `${timeText(one.duration)}, ${one.tracks.length} tracks, ` +
-  `${one.task_count} tasks, ${one.message_count} messages` + (one.note ? '. ' + one.note : '');
+  `${countText(one.task_count, 'tasks')}, ${countText(one.message_count, 'messages')}` +
+  (one.note ? '. ' + one.note : '');
 if (isPair) {
   document.title = 'A: ' + data.title + ', B: ' + other.run.title;
   byId('title').textContent = 'Two runs';
