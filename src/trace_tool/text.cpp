@@ -135,7 +135,8 @@ std::string not_modelled_text(const Input& input) {
   if (identity_text(input, "simulated") != "yes") return "";
   return "a simulated run: virtual time contains what compute() and set_cost() declare, steps of "
          "workers, and messages. Not modelled: more workers than processors, masks of processors, "
-         "other programs, the cost of making tasks; without --sim-memory, memory traffic";
+         "other programs, the cost of making tasks, switches of the network; without --sim-memory, "
+         "memory traffic";
 }
 
 std::string partial_text(const std::vector<std::string>& gaps) {
