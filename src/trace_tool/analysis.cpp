@@ -109,10 +109,30 @@ class IdleTimes {
   [[nodiscard]] IdleCause of_main(const Segment& next) const {
     if (next.previous_of_task == kNone) return {IdleCause::What::start_up, "", -1, 0};
     const std::uint32_t last = model_.awaited_by(next);
-    if (last == kNone) return {};
+    if (last == kNone) return of_last_handler(next);
     const Segment& awaited = model_.segments[last];
     return {IdleCause::What::others, model_.name_of(model_.tasks[awaited.task]),
             model_.rank_of(awaited.track), 0};
+  }
+
+  /// All that it waited for was in handlers, on any rank.
+  [[nodiscard]] IdleCause of_last_handler(const Segment& next) const {
+    const std::int64_t parked = model_.segments[next.previous_of_task].end;
+    const std::int64_t until = next.ready != kNever ? next.ready : next.begin;
+    IdleCause cause;
+    std::int64_t latest = parked;
+    for (std::uint32_t track = 0; track < model_.busy.size(); ++track) {
+      const auto& all = model_.busy[track];
+      const auto after = std::partition_point(
+          all.begin(), all.end(), [until](const Stretch& one) { return one.end <= until; });
+      if (after == all.begin()) continue;
+      const Stretch& one = *(after - 1);
+      if (!one.is_handler || one.end <= latest) continue;
+      latest = one.end;
+      cause = {IdleCause::What::others, model_.input().name(model_.name_of(one)),
+               model_.rank_of(track), 0};
+    }
+    return cause;
   }
 
   using Key = std::tuple<IdleCause::What, std::string, int>;
@@ -433,8 +453,9 @@ std::string text_of(const IdleCause& cause) {
     case IdleCause::What::start_up:
       return "while the program started";
     case IdleCause::What::others:
-      return fmt::format("for the end of all tasks, the last of which was {} on rank {}",
-                         quoted(cause.name), cause.from);
+      return fmt::format(
+          "for the end of all tasks and handlers, the last of which was {} on rank {}",
+          quoted(cause.name), cause.from);
     case IdleCause::What::bound:
       return fmt::format("although tasks were ready, bound to worker {}", cause.name);
     case IdleCause::What::insertion:

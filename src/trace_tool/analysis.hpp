@@ -130,7 +130,7 @@ struct IdleCause {
     start_up,      // nothing had begun yet
     bound,         // ready tasks were bound to other workers
     insertion,     // the task that makes tasks had not made the next one
-    others,        // the main function waited for the end of all tasks, of any rank
+    others,        // the main function waited for all tasks and handlers, of any rank
     unknown,
   };
   What what = What::unknown;

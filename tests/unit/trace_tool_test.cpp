@@ -475,6 +475,32 @@ TEST_F(TraceTool, WriteThatWaitsForItsOwnSend_HasTheSendOnThePath) {
   EXPECT_THAT(idle_lines(found.found), Contains(HasSubstr("for the end of its own send")));
 }
 
+// The main function waits while a handler of the other rank does all the work.
+TEST_F(TraceTool, WaitForHandlers_NamesTheLastOne) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  const std::uint64_t message = make_id(0, 1, 1);
+  TwoRanks run(file("handlers"));
+  run.at(0, 0);
+  task_started(1, 0, intern(kMainName));
+  message_sent(message, 1, 100, 0);
+  run.at(10, 0);
+  task_parked(1, intern("wait()"));
+  run.at(20, 1);
+  message_received(message, 0, 100);
+  message_handled(message, intern("work"));
+  run.at(900, 1);
+  message_done(message);
+  run.at(1000, 0);
+  task_resumed(1);
+  run.at(1010, 0);
+  task_ended(1);
+  run.finish();
+  const Analysed found(file("handlers"));
+  EXPECT_THAT(idle_lines(found.found),
+              Contains(HasSubstr("rank 0 waited 98 % of the run, most for the end of all tasks and "
+                                 "handlers, the last of which was work on rank 1")));
+}
+
 TEST_F(TraceTool, ReadyTwice_TheFirstTimeCounts) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
   TwoRanks run(file("twice"));
@@ -912,6 +938,8 @@ TEST_F(TraceTool, BoundTasks_HaveAnotherRemedyInPython) {
     const char* const kind = is_python ? "bound-by-python" : "bound-to-one-worker";
     EXPECT_THAT(run.hint_kinds(), Contains(kind));
     EXPECT_EQ(run.hint(kind).find("Leave tasks unbound") == std::string::npos, is_python);
+    EXPECT_THAT(idle_lines(run.found),
+                Contains(HasSubstr("although tasks were ready, bound to worker 0")));
   }
 }
 
