@@ -115,6 +115,7 @@ class Perfetto {
     input.for_each_relation([this](Detail::Type type, std::uint64_t id, std::uint64_t other) {
       if (type == trace::kInserted) insertions_.try_emplace(id, other);
     });
+    input.for_each_key([this](std::uint64_t task, std::string_view key) { keys_[task] = key; });
   }
 
   void run() {
@@ -162,6 +163,10 @@ class Perfetto {
     }
     if (const std::string* const place = place_of(event, kind, name); place != nullptr) {
       args += fmt::format(R"({}"place":{})", args.empty() ? "" : ",", json_text(*place));
+    }
+    const auto key = kind == Kind::task_started ? keys_.find(event.id) : keys_.end();
+    if (key != keys_.end()) {
+      args += fmt::format(R"({}"key":{})", args.empty() ? "" : ",", json_text(key->second));
     }
     if (!args.empty()) rest += fmt::format(R"(,"args":{{{}}})", args);
     put("B", event.time, event.track(),
@@ -253,6 +258,7 @@ class Perfetto {
   std::unordered_map<std::string, std::string> places_;   // FILE:LINE, the first one of each name
   std::unordered_map<std::uint64_t, std::string> texts_;  // of places, by place_id()
   std::unordered_map<std::uint64_t, std::uint64_t> insertions_;  // of tasks: their place_id()
+  std::unordered_map<std::uint64_t, std::string> keys_;          // of tasks
   std::unordered_map<std::uint64_t, NameId> spans_;
   std::unordered_set<std::uint64_t> payloads_;  // large messages that were announced only
   const std::string announced_ = json_text("payload announced");

@@ -773,16 +773,22 @@ TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
   const auto all = perfetto_of(record(rounds_world(2, 5, 1000)));
   std::map<std::pair<int, int>, int> depth;
   std::map<std::string, std::multiset<std::string>> flows;
+  std::set<std::string> keys;
   for (const auto& event : all.at("traceEvents")) {
     const auto phase = event.at("ph").get<std::string>();
     const std::pair track(event.at("pid").get<int>(), event.at("tid").get<int>());
     if (phase == "B") ++depth[track];
+    if (phase == "B" && event.at("name") == "step") {
+      keys.insert(event.at("args").at("key").get<std::string>());
+    }
     if (phase == "E") {
       ASSERT_GE(--depth[track], 0);
     }
     if (phase == "s" || phase == "f") flows[phase].insert(event.at("id").get<std::string>());
   }
   for (const auto& [track, open] : depth) EXPECT_EQ(open, 0);
+  EXPECT_EQ(keys.size(), 10U);  // of two ranks, in five rounds
+  EXPECT_TRUE(keys.contains("(7)"));
   EXPECT_EQ(flows["s"].size(), 8U);
   EXPECT_EQ(flows["s"], flows["f"]);
 }
