@@ -348,6 +348,11 @@ void corrupt(net::Packet& packet, Faults& faults) {
   flip_a_bit({const_cast<std::byte*>(bytes.data()), bytes.size()}, faults);
 }
 
+/// Whether a packet that arrives as so many bytes is as it was sent.
+bool is_whole(net::Packet& packet, std::size_t bytes) {
+  return packet.wire().size() == bytes && packet.is_intact(packet.header().sequence);
+}
+
 }  // namespace
 
 SimLink::SimLink(const Identity& identity, const net::LinkOptions& options, Network& network)
@@ -379,7 +384,7 @@ void SimLink::send(net::Packet* packet) {
   const std::size_t bytes = packet->wire().size() + packet->piece_bytes();
   network_.traffic_.bytes += bytes;
   Network::Passage passage = Network::depart(way_, simulator.now_ns(), bytes);
-  note(passage.left_ns, EventKind::departure, *packet);
+  note(passage.left_ns, EventKind::departure, *packet, true);
   const Mishap mishap = network_.draw_mishap(source(), target(), false);
   if (mishap.drop) {
     discard(packet);
@@ -408,12 +413,15 @@ void SimLink::received(const Reception& reception) {
 }
 
 void SimLink::arrive(net::Packet* packet, std::size_t bytes) {
-  note(network_.simulator().now_ns(), EventKind::arrival, *packet);
+  // The log names the messages, which cannot be read in a damaged packet.
+  const bool is_legible = !network_.simulator().log().is_kept() || is_whole(*packet, bytes);
+  note(network_.simulator().now_ns(), EventKind::arrival, *packet, is_legible);
   inlet_.arrive(packet, bytes);  // still ours if that throws
   std::erase(under_way_, packet);
 }
 
-void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet) {
+void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet,
+                   bool is_legible) {
   const TraceEvent event{time_ns,
                          kind,
                          static_cast<std::uint32_t>(source().value()),
@@ -421,7 +429,11 @@ void SimLink::note(std::uint64_t time_ns, EventKind kind, const net::Packet& pac
                          static_cast<std::uint32_t>(lane()),
                          packet.header().sequence};
   network_.simulator().trace().add(event);
-  network_.simulator().log().add(event, packet);
+  if (is_legible) {
+    network_.simulator().log().add(event, packet);
+  } else {
+    network_.simulator().log().add(event);
+  }
 }
 
 SimInlet::~SimInlet() { arrived_.discard(); }

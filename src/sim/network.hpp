@@ -236,7 +236,8 @@ class SimLink final : public net::Link, private Receiver {
   void bring(net::Packet* packet, std::uint64_t first_ns, std::uint64_t busy_ns);
   void received(const Reception& reception) override;
   void arrive(net::Packet* packet, std::size_t bytes);
-  void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet);
+  /// `is_legible`: the messages of the packet can be read.
+  void note(std::uint64_t time_ns, EventKind kind, const net::Packet& packet, bool is_legible);
 
   Network& network_;
   const Network::Route way_;

@@ -97,7 +97,7 @@ class Log {
            const std::string& name);
   /// A packet leaves or arrives.
   void add(const TraceEvent& event, const net::Packet& packet);
-  /// Anything else that a trace has.
+  /// Anything else that a trace has, such as the arrival of a damaged packet.
   void add(const TraceEvent& event);
 
   /// Returns the lines in the order of time, with a column for each rank if there are few.

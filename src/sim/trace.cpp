@@ -188,8 +188,8 @@ void Log::add(const TraceEvent& event, const net::Packet& packet) {
 
 void Log::add(const TraceEvent& event) {
   if (!is_kept()) return;
-  add({event.time_ns, event.kind == EventKind::payload ? event.b : event.a, sign_of(event.kind),
-       what_happened(event)});
+  const bool arrives = event.kind == EventKind::payload || event.kind == EventKind::arrival;
+  add({event.time_ns, arrives ? event.b : event.a, sign_of(event.kind), what_happened(event)});
 }
 
 std::vector<std::string> Log::lines(int ranks) const {
