@@ -610,6 +610,14 @@ class Module(Programs):
         result = self.run_command([self.python, "-c", program], environment=self.environment)
         self.assertEqual(result.output, "")
 
+    def test_started_by_a_process_with_open_mpi(self):
+        """That one was started without a launcher: so is this one, which has its variables."""
+        program = "import shoal; print(shoal.run(lambda world: world.size, ranks=3))"
+        result = self.run_command(
+            [self.python, "-c", program],
+            environment=self.environment | {"OMPI_MCA_ess": "singleton", "PMIX_RANK": "0"})
+        self.assertEqual(result.output.strip(), "3")
+
     def test_import_is_light(self):
         result = self.run_command(
             [self.python, "-c", "import shoal, sys; print('numpy' in sys.modules)"],
