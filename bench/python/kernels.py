@@ -93,7 +93,6 @@ class Tasks:
         task = ray.remote(increment)
         return self.timed(lambda: ray.get([task.remote(i) for i in range(self.count)]))
 
-
     def charm4py(self):
         """Methods of a chare on this process."""
         run_charm(self, on=0, measure=lambda chare: self.timed(
@@ -183,7 +182,6 @@ class Call(Pair):
             world.send(None, dest=1)
             return result
         return self.mpi4py_main(measure)
-
 
     def charm4py(self):
         """A method of a chare on the second process, which its own launcher starts."""
