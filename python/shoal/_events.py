@@ -131,7 +131,8 @@ class Events:
             persistent: runs as often as its dependencies are met.
             greedy: persistent only: takes all events that fit until it begins to run.
             priority: larger runs first.
-            retries: how often function runs again, with the same events, after an Exception."""
+            retries: how often function runs again, with the same events, after an Exception. A
+                lock that it has then, it still has in the next attempt: take locks by locked()."""
         what = "Events.submit()"
         if not callable(function):
             raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
@@ -167,7 +168,11 @@ class Events:
         _check_name(name, what)
         reference = _Reference(next(self._numbers), bool(persistent))
         self._objects[reference.number] = value
-        self._events.fire(_PEERS[SELF], name, _wire.dump(reference), reference.is_persistent)
+        try:
+            self._events.fire(_PEERS[SELF], name, _wire.dump(reference), reference.is_persistent)
+        except Exception:
+            self._objects.pop(reference.number, None)
+            raise
 
     def fire_after(self, seconds, target, name, value=None):
         """Fires an event once a time in seconds has passed, virtual ones in a simulation; returns a

@@ -136,6 +136,7 @@ AcquiredTask Flow::begin_acquire(Request request, int rank) {
   if (rank == flow::InsertOptions::kByOwner) rank = request.handle->owner;
   flow::InsertOptions options;
   options.rank = rank;
+  sequence_->set_place({});  // an insertion may have been refused before
   if (!sequence_->begin(nullptr, std::span(&request, 1), options)) return nullptr;
   auto* const task = new AcquireTask(*sequence_, request);
   AcquiredTask owned(task);

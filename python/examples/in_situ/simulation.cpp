@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ class Rod {
     const shoal::Team& team = shoal::python::team_of(world_.ptr());
     const auto rank = static_cast<std::size_t>(team.rank().value());
     const auto size = static_cast<std::size_t>(team.size());
+    if (count < size) throw std::invalid_argument("a rod has a cell on each rank at least");
     cells_ = std::make_shared<Cells>(count * (rank + 1) / size - count * rank / size, 0.0);
   }
 
