@@ -54,8 +54,10 @@ class Acquired {
 
  public:
   Acquired() = default;
+  /// @cond internals
   /// For the flow.
   explicit Acquired(flow::AcquiredTask task) : task_(std::move(task)) {}
+  /// @endcond
 
   /// Returns whether this rank holds the datum: false on ranks that did not acquire it, and after
   /// release().

@@ -61,16 +61,20 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
     registration_->move_to(&representative);
   }
 
+  /// @cond internals
   /// Address of the object.
   [[nodiscard]] object::Address address() const { return registration_->address(); }
+  /// @endcond
   /// Handle of the object.
   [[nodiscard]] operator Handle<T>() const {  // NOLINT(google-explicit-constructor)
     return Handle<T>(address());
   }
   /// Team of the object.
   [[nodiscard]] Team& team() const { return registration_->objects().team(); }
+  /// @cond internals
   /// Place of the object, for Invoker.
   [[nodiscard]] object::Place place_of_object() const { return registration_->place(); }
+  /// @endcond
 
  private:
   std::unique_ptr<object::Registration> registration_;
@@ -98,8 +102,10 @@ class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
   [[nodiscard]] Team& team() const { return registration_->objects().team(); }
   /// Rank of the representative in its team.
   [[nodiscard]] Rank rank() const { return team().rank(); }
+  /// @cond internals
   /// Place of the object, for Invoker.
   [[nodiscard]] object::Place place_of_object() const { return registration_->place(); }
+  /// @endcond
 
  protected:
   /// Registers a representative.

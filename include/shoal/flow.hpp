@@ -240,8 +240,10 @@ class Flow {
 
   /// Name in reports.
   [[nodiscard]] const std::string& name() const { return sequence_->name(); }
-  /// Counters of this inserter.
+  /// @cond internals
+  /// Returns the inserter's tasks and data: not for programs.
   [[nodiscard]] flow::Sequence& sequence() const { return *sequence_; }
+  /// @endcond
 
  private:
   using Parts = std::vector<flow::Handle*>;

@@ -26,12 +26,14 @@ class Data {
   /// Returns whether a flow has made the handle.
   [[nodiscard]] bool valid() const { return handle_ != nullptr; }
 
+  /// @cond internals
   /// For the flow.
   Data(flow::Handle* handle, std::uint32_t generation) : handle_(handle), generation_(generation) {}
   /// For the flow.
   [[nodiscard]] flow::Handle* handle() const { return handle_; }
   /// For the flow.
   [[nodiscard]] std::uint32_t generation() const { return generation_; }
+  /// @endcond
 
  private:
   flow::Handle* handle_ = nullptr;

@@ -34,7 +34,9 @@ struct ReadyTask {
   std::uint64_t number = 0;        // counts the ready tasks of the flow on this rank, from 0
   std::uint64_t ready_ns = 0;      // when it became ready
   std::size_t size_bytes = 0;      // of its data
+  /// @cond internals
   flow::FlowTask* task = nullptr;  // for the flow itself
+  /// @endcond
 
   /// Returns the bytes of its data that a worker other than `worker` has used last.
   [[nodiscard]] std::size_t bytes_elsewhere(int worker) const;

@@ -107,8 +107,10 @@ class Handle : public object::Invoker<Handle<T>, T> {
   Handle() = default;
   /// Makes a handle that names no object.
   Handle(std::nullptr_t /*none*/) {}  // NOLINT(google-explicit-constructor)
+  /// @cond internals
   /// Names the object with this address.
   explicit Handle(const object::Address& address) : address_(address) {}
+  /// @endcond
   /// Handle of an object, so that references and pointers to objects travel as handles in messages.
   template <object::Distributed X>
     requires std::same_as<object::RootOf<X>, T>
@@ -143,20 +145,24 @@ class Handle : public object::Invoker<Handle<T>, T> {
     const object::Objects& objects = object::objects_for(address_, "a handle");
     return object::root_at<T>(objects.get(address_, object::object_class<T>));
   }
+  /// @cond internals
   /// Place of the object, for Invoker.
   [[nodiscard]] object::Place place_of_object() const;
 
   /// Address of the object.
   [[nodiscard]] const object::Address& address() const { return address_; }
+  /// @endcond
 
  private:
   object::Address address_;
 };
 
+/// @cond internals
 template <class T>
 object::Place Handle<T>::place_of_object() const {
   return {object::Objects::find(address_.team, "a handle"), address_, object::Order::causal};
 }
+/// @endcond
 
 }  // namespace shoal
 

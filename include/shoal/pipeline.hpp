@@ -17,8 +17,10 @@ namespace shoal {
 /// A stage of a pipeline, made by parallel(), serial_in_order() or serial_out_of_order().
 template <class F>
 struct Stage {
+  /// @cond internals
   /// Calls that may run at once, and their order.
   loops::StageMode mode;
+  /// @endcond
   /// Takes the result of the stage before, and returns that of this one.
   F function;
 };

@@ -48,11 +48,13 @@ class RankSet {
   [[nodiscard]] std::vector<Rank> list() const { return team::expand(runs_); }
   [[nodiscard]] bool operator==(const RankSet&) const = default;
 
+  /// @cond internals
   /// Map of a team with these members on ranks of `outer`, of which there are `outer_size`.
   /// Ranks at equal distances take no memory for each; others are shared through `table`.
   /// **Errors**: CheckError for a rank that does not exist, or is listed twice.
   [[nodiscard]] team::SharedRankMap map(const team::SharedRankMap& outer, int outer_size,
                                         team::RankMapTable& table) const;
+  /// @endcond
 
   /// Lets sets of ranks travel in messages.
   template <class Archive>

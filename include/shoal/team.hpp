@@ -472,6 +472,7 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
   [[nodiscard]] Future<void> launch_team(const RankSet& ranks, Closure, Args&&... args) {
     return launch_through<team::NamedClosure<Closure>>(ranks, std::forward<Args>(args)...);
   }
+  /// @cond internals
   /// Makes a team of `ranks` for a distributed object that reports call `object`, and runs the
   /// function named by `am<function>` as a task on each member. There is no future: a failure of
   /// that team fails this one at once. See launch_team().
@@ -482,8 +483,6 @@ class Team : public TeamCollectives, private deprecated::TeamCalls<Team> {
     launch_as<team::NamedFunction<Function>>(invite(ranks, object), typename Traits::Wires{},
                                              std::forward<Args>(args)...);
   }
-
-  /// @cond internals
   /// Returns the core of the team on this rank: not for programs. **Errors**: CheckError for a rank
   /// that is no member.
   [[nodiscard]] TeamCore& core() const {

@@ -101,6 +101,7 @@ struct TunnelReceiver {
 template <auto Function, class Root, class Target, class... Fixed>
 class Tunnel {
  public:
+  /// @cond internals
   /// Called by bind().
   Tunnel(const object::Place& place, Target target, Fixed... fixed)
       : place_(place),
@@ -116,6 +117,7 @@ class Tunnel {
     follows_ = place.objects->caller_follows();
     epoch_ = place.objects->caller_epoch();
   }
+  /// @endcond
   Tunnel(Tunnel&& other) noexcept = default;
   Tunnel& operator=(Tunnel&&) = delete;
   ~Tunnel() {

@@ -128,8 +128,10 @@ void check_type(const Content& content, const Asked& asked);
 /// One event in the hands of a task. Shares what was fired with its copies. Any thread.
 class Event {
  public:
+  /// @cond internals
   /// Made by Events; programs get events, and do not make them.
   explicit Event(std::shared_ptr<const event::Content> content) : content_(std::move(content)) {}
+  /// @endcond
 
   /// Rank that fired it.
   [[nodiscard]] Rank source() const { return content_->source; }
