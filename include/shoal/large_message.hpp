@@ -49,7 +49,7 @@ struct LargeHeader {
   std::uint64_t checksum = 0;
 };
 
-/// Event that runs in the progress context of a rank. The scope counts it as a message from its
+/// Event that runs in the progress context of a rank. The team counts it as a message from its
 /// construction to its destruction, whether it ran or sending failed before.
 class CountedEvent : public net::Completion {
  public:
@@ -57,7 +57,7 @@ class CountedEvent : public net::Completion {
     core_.counts.message_queued(core_.scheduler().count_slot());
   }
   ~CountedEvent() override { core_.counts.messages_processed(core_.scheduler().count_slot()); }
-  /// Runs act() unless the scope has failed, and deletes this.
+  /// Runs act() unless the team has failed, and deletes this.
   void run() final;
   /// For traces: the phase of large message `id` that this event ends.
   void set_phase(std::uint64_t id, Rank peer, const char* phase) {
@@ -114,7 +114,7 @@ void receive_large(const Message& message, const LargeHeader& header, std::span<
 void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipients& recipients,
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release);
-/// Drops the payload of a message whose scope has failed.
+/// Drops the payload of a message whose team has failed.
 void drop_large(const Message& message, const LargeHeader& header);
 /// A Function of an object that need not be copied.
 template <class F>

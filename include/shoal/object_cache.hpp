@@ -250,7 +250,7 @@ class ObjectCache {
       memory::CacheCore::arrived(into, std::make_shared<const T>(std::move(*state->value)),
                                  size_bytes);
     };
-    // In the scope of the memory: tasks of others may wait for the copy, too.
+    // In the team of the memory: tasks of others may wait for the copy, too.
     sched::submit_after(
         *state, sched::make_function_task(memory_.core().team(), core_.name(), std::move(keep)));
   }

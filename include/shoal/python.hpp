@@ -19,8 +19,9 @@ namespace shoal::python {
 
 namespace detail {
 
-/// What the package gives to extension modules: the capsule of this name has the address of one.
+/// Name of the capsule in which extension modules find the address of the package's table.
 inline constexpr const char* kPackage = "shoal._core._package";
+/// Table of functions that the package gives to extension modules.
 struct Package {
   const char* version;
   const void* library;  // library() of the package
@@ -34,8 +35,8 @@ struct Package {
 /// Address of the copy of shoal that the caller is linked with.
 inline const void* library() { return reinterpret_cast<const void*>(&team::static_handlers); }
 
-/// Returns nullptr, with a Python exception, if the package cannot be imported. Of one of another
-/// version only that is known.
+/// Returns the table of the package, or nullptr with a Python exception if it cannot be imported.
+/// In a table of another version only the version may be read.
 inline const Package* find_package() {
   static std::atomic<const Package*> found{nullptr};
   if (const Package* const known = found.load(std::memory_order_acquire)) return known;
@@ -44,7 +45,8 @@ inline const Package* find_package() {
   return package;
 }
 
-/// **Errors**: ConfigError if the package is not there, or is not what the caller was built for.
+/// Returns the table of the package. **Errors**: ConfigError if the package is not there, or is not
+/// the one that the caller was built for.
 inline const Package& package() {
   const Package* const found = find_package();
   if (found == nullptr) {

@@ -42,7 +42,7 @@ void reply_with(const MessageContext& context, const RemotePromise<Result>& repl
       fulfill(core, reply, run());
     }
   } catch (const CancelledError&) {
-    throw;  // the scope has failed, and the caller hears of that
+    throw;  // the team has failed, and the caller hears of that
   } catch (...) {
     const std::string text = describe(sched::caught_exception());
     fail(core, reply, sched::current_activity(), text);

@@ -1,4 +1,4 @@
-// What extension modules in C++ need of the package: see <shoal/python.hpp>.
+// Table of functions for extension modules in C++: see <shoal/python.hpp>.
 
 #include <shoal/python.hpp>
 

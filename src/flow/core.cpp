@@ -48,7 +48,7 @@ Core::~Core() {
   instances_.for_each([](Instance& instance) { instance.end(); });
 }
 
-// Drops the tasks that a failed scope has left: each is in one queue or more.
+// Drops the tasks that a failed team has left: each is in one queue or more.
 void Core::drop_waiting_tasks() {
   std::vector<FlowTask*> tasks;
   instances_.for_each([&tasks](Instance& instance) {

@@ -39,7 +39,7 @@ class Dispatcher::Ticket final : public sched::Task {
       : scheduler_(scheduler), order_(std::move(order)) {
     trace_id = trace::kHiddenTask;
   }
-  // Not run: the scope has failed, or push() has named a wrong worker.
+  // Not run: the team has failed, or push() has named a wrong worker.
   ~Ticket() override {
     if (!used_) delete order_->pop(bound ? worker : 0, 0).task;
   }

@@ -144,7 +144,7 @@ void FlowTask::execute_watched() {
 }
 
 // Gives the objects of its own back also if the task throws; the other accesses stay granted: the
-// scope has failed then.
+// team has failed then.
 void FlowTask::run() {
   struct Spares {
     FlowTask& task;

@@ -296,7 +296,7 @@ void Remote::put_large(const Range& to, const std::byte* from, Pending& pending)
     return;
   }
   // The caller may reuse its memory on return, or it goes as its stack unwinds: the function is
-  // destroyed when nothing reads it any more, also if the scope has failed.
+  // destroyed when nothing reads it any more, also if the team has failed.
   const sync::Ref<Pending> reading(new PendingValue<void>(scope_.scheduler()));
   static_cast<void>(reading->enter());
   const auto leave = [](Pending* read) {

@@ -189,7 +189,7 @@ Runner::Runner(std::shared_ptr<Share> share, sched::TaskScope& in) : share_(std:
   add_local(std::move(caller));
 }
 
-// A task of a scope that has failed is dropped without running.
+// A task of a team that has failed is dropped without running.
 Runner::~Runner() {
   if (!has_run_) share_->drop();
 }

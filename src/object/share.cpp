@@ -91,7 +91,7 @@ void Share::accept(std::unique_ptr<Invocation> invocation) {
   if (wants) start_runner();
 }
 
-// Its caller is counted in the scope, or is a handler of it.
+// Its caller is counted in the team, or is a handler of it.
 void Share::start_runner() { turn_->give_to(make_runner_(shared_from_this(), scope_)); }
 
 // Takes invocations to run. A runner that has waited takes none while there is another runner. It
@@ -302,7 +302,7 @@ void Share::advance_epoch(std::uint32_t number) {
   update_source();
 }
 
-// The scope queries it with its own lock held, under which it learns of sources.
+// The team queries it with its own lock held, under which it learns of sources.
 void Share::update_source() {
   const sync::Lock lock(source_mutex_);
   const bool wanted = [this] {

@@ -74,7 +74,7 @@ using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Share>, sche
 /// tasks of the team, run these in the turn of the rank.
 ///
 /// Invariant: if an invocation may run, and no runner of the share that can take it has the turn,
-/// one waits for the turn, and is counted in the team's scope.
+/// one waits for the turn, and is counted in the team.
 class Share final : public std::enable_shared_from_this<Share>, private team::Unsatisfied {
  public:
   Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner);
@@ -129,7 +129,7 @@ class Share final : public std::enable_shared_from_this<Share>, private team::Un
   }
   /// Runs invocations, some of them. The turn is the runner's; afterwards it is not.
   void serve(Runner& runner);
-  /// The scope has failed: a runner that has the turn is not run.
+  /// The team has failed: a runner that has the turn is not run.
   void drop();
   /// Name of the invocation that `runner` runs, for reports.
   [[nodiscard]] std::string name_of(const Runner& runner) const;
@@ -182,7 +182,7 @@ class Share final : public std::enable_shared_from_this<Share>, private team::Un
   void miss(Invocation& invocation);
   void fail(const Runner& runner);
   void run_on_strand(Runner& runner, Invocation& invocation, void* representative);
-  /// A task waits for the turn, or the scope has failed.
+  /// A task waits for the turn, or the team has failed.
   [[nodiscard]] bool is_wanted() const { return turn_->is_wanted() || scope_.failed(); }
   void finish(Runner& runner);
   /// Another runner is to be started: from here on, the share has one.
@@ -221,7 +221,7 @@ class Share final : public std::enable_shared_from_this<Share>, private team::Un
   std::uint32_t last_number_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::vector<Ended> ended_ SHOAL_GUARDED_BY(mutex_);
 
-  sync::Mutex source_mutex_;  // taken before that of the scope
+  sync::Mutex source_mutex_;  // taken before that of the team
   bool is_source_ SHOAL_GUARDED_BY(source_mutex_) = false;
 };
 
@@ -259,7 +259,7 @@ class Caller final : public sched::TaskLocal {
   /// to look for that only where this is false.
   [[nodiscard]] bool knows_epoch_in(const Share& share) const { return epoch_share_ == &share; }
   [[gnu::noinline]] void find_epoch(const Share& share);
-  /// That of the team which the caller has looked for.
+  /// Returns the epoch in the team that find_epoch() has looked for.
   [[nodiscard]] std::uint32_t known_epoch() const {
     return epoch_->load(std::memory_order_relaxed);  // relaxed: the section alone advances its own
   }

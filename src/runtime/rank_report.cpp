@@ -328,7 +328,7 @@ class RankWriter {
   const RankHistory& history_;
   const team::ScopeState scope_;
   const bool moves_ = history_.active;
-  std::string main_parked_;  // elsewhere than the scope knows of
+  std::string main_parked_;  // elsewhere than the team knows of
   std::uint64_t main_since_ns_ = 0;
   std::uint64_t main_due_ns_ = 0;
   RankPart part_;

@@ -21,7 +21,7 @@ struct RankPart {
   std::string age;             // goes behind the title where it stands alone
   std::vector<std::string> lines;
   std::uint64_t left_out = 0;  // lines that were too many
-  // Counts of its scope.
+  // Counts of its team.
   std::uint64_t created = 0;
   std::uint64_t finished = 0;
   std::uint64_t queued = 0;

@@ -120,7 +120,7 @@ void keep_ended(std::unique_ptr<World> world) {
 
 }  // namespace
 
-// Services may use the scope.
+// Services may use the team.
 RankRuntime::~RankRuntime() {
   messenger_.services().clear();
   world_->end_run();
@@ -155,7 +155,7 @@ void RankRuntime::start(const MainFunction& main_function, Function<void()> ende
 void RankRuntime::run_main(const MainFunction& main_function) {
   try {
     exit_code_ = call(main_function);
-  } catch (const LooksAtThrown&) {  // never: it has told the scope
+  } catch (const LooksAtThrown&) {  // never: it has told the team
   } catch (...) {
     error_ = thrown_ = sched::caught_exception();
   }

@@ -79,7 +79,7 @@ void Completion::complete(std::exception_ptr error, bool leaves) {
 
 namespace {
 
-// That of the calling task, handler or main function; nullptr on a thread of the program.
+// Scope of the calling task, handler or main function; nullptr on a thread of the program.
 TaskScope* scope_here() {
   const Worker* const worker = current_worker();
   if (worker == nullptr) return nullptr;

@@ -16,7 +16,7 @@ struct Counts {
   std::uint64_t processed = 0;
   std::uint64_t unsatisfied = 0;  // things that wait for something: keys, held messages, mains
   bool all_final = true;          // every main function has ended
-  bool failed = true;             // every rank has heard that the scope has failed
+  bool failed = true;             // every rank has heard that the team has failed
   bool operator==(const Counts&) const = default;
   Counts& operator+=(const Counts& other);
 };
@@ -105,7 +105,7 @@ class Detector {
   void on_report(Rank child, const Report& report);
   void on_request(const Request& request);
   void on_confirmation(const Confirmation& confirmation);
-  /// Called when the scope was found complete: later work counts for the next round.
+  /// Called when the team was found complete: later work counts for the next round.
   void begin_epoch();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   /// Returns this rank's snapshot in the wave that it confirmed last.

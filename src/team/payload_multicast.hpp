@@ -52,7 +52,7 @@ class PayloadCasts {
   [[nodiscard]] static PayloadCasts& of(TeamCore& core);
 
   /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
-  /// handler when the bytes may be reused; it does not run if the scope fails. **Caller**: any
+  /// handler when the bytes may be reused; it does not run if the team fails. **Caller**: any
   /// thread.
   [[nodiscard]] CastKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
                               Function<void()> done);

@@ -192,7 +192,7 @@ class MessageTask final : public sched::Task {
     packet_->add_reference();
   }
   ~MessageTask() override {
-    if (!ran_) {  // the scope failed: only free what the message holds
+    if (!ran_) {  // the team failed: only free what the message holds
       message_.dropped = true;
       invoke();
     }

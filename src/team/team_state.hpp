@@ -1,5 +1,5 @@
 #pragma once
-// States of scopes and teams at one moment, for reports.
+// States of teams at one moment, for reports.
 
 #include <shoal/detail/sched/task.hpp>
 #include <shoal/rank.hpp>
@@ -36,16 +36,16 @@ struct TeamState {
   std::vector<HoldsMade> holds;
 };
 
-/// A scope on one rank.
+/// A team, with those nested in it, on one rank.
 struct ScopeState {
   sched::TaskScope::Totals totals;
   std::uint64_t held = 0;               // messages for handlers that do not exist here yet
   int holds = 0;                        // they count as created tasks
   std::vector<HoldsMade> holds_made{};  // as in TeamState
-  std::string main_in;      // what the main function stands in: "wait()", a collective; "": nothing
+  std::string main_in;      // call in which the main function waits: "wait()", a collective; or ""
   bool main_final = false;  // it has ended, and takes part in the others' waits
   std::uint64_t main_since_ns = 0;
-  std::string failure;  // of the scope, if it has failed
+  std::string failure;  // of the team, if it has failed
   DetectionState detection;
   std::vector<std::string> waiting;  // lines that name what waits
   std::vector<TeamState> teams;      // nested ones, outer ones first

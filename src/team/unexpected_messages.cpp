@@ -282,7 +282,7 @@ std::vector<PacketPart> UnexpectedMessages::take_all() {
   return parts;
 }
 
-// The message of a team that is made later on comes too late for this: its scope fails at once.
+// The message of a team that is made later on comes too late for this: its team fails at once.
 std::uint64_t UnexpectedMessages::drop(std::uint64_t team, Rank source) {
   std::vector<Entry> dropped;
   {

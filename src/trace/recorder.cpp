@@ -24,7 +24,7 @@ namespace shoal::trace {
 namespace detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
 constinit std::atomic<std::uint32_t> g_flags{0};
-/// What g_flags refers to outside of a shared library.
+/// Address of g_flags, through which programs outside of a shared library read it.
 extern "C" {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 extern std::atomic<std::uint32_t>* const shoal_trace_flags;

@@ -95,7 +95,7 @@ class Exchange final : private Unsatisfied {
   [[nodiscard]] static bool is_of(const PieceHeader& piece, const Call& call);
   /// Gives an operation the pieces that have come before it began here.
   void take_early(Operation& operation);
-  /// Fails the scope with the operation that has begun here, and that of the member which has sent
+  /// Fails the team with the operation that has begun here, and that of the member which has sent
   /// a piece of another one.
   void name_both(const PieceHeader& piece);
   /// The operation ended in an error: what comes for it later is dropped.

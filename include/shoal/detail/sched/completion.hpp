@@ -59,7 +59,7 @@ class Completion : public WaitingRoom, public sync::Pooled {
   void set_task(const Task& task) {
     task_.store(reinterpret_cast<std::uintptr_t>(&task), kRelaxed);
   }
-  /// That task, which has begun, has this number in traces.
+  /// Sets the number in traces of the task of set_task(), which has begun.
   void set_trace_id(std::uint64_t id) {
     if (id < kRecorded && task_.load(kRelaxed) != 0) task_.store(id | kRecorded, kRelaxed);
   }

@@ -50,7 +50,7 @@ struct Message {
   TeamCore* core;  // of the team that it belongs to
   Rank source;
   bool is_object;  // the arguments are one pointer to an ObjectMessage
-  bool dropped;    // the scope has failed: free what the message holds, run nothing
+  bool dropped;    // the team has failed: free what the message holds, run nothing
   std::span<const std::byte> arguments;
   const OpenedMulticast* multicast = nullptr;  // while its handler runs; else nullptr
   const net::RunPrefix* prefix = nullptr;      // valid with net::kPrefixBit, while its handler runs
@@ -72,7 +72,7 @@ struct MessageRun {
 /// processor can work on several messages at once.
 class Batch {
  public:
-  /// A batch of one message. next() returns it even if the scope has failed.
+  /// A batch of one message. next() returns it even if the team has failed.
   explicit Batch(const Message& message)
       : message_(message),
         at_(message.arguments.data()),
@@ -89,7 +89,7 @@ class Batch {
   Batch(TeamCore& core, Rank source, const Watch& watch, net::Packet*& packet)
       : message_{&core, source, false, false, {}}, watch_(&watch), packet_(&packet) {}
 
-  /// Returns the next message to run the handler for; nullptr if there is none, or if the scope has
+  /// Returns the next message to run the handler for; nullptr if there is none, or if the team has
   /// failed or a handler was removed since look(). The message counts as taken even if the handler
   /// throws.
   [[nodiscard]] const Message* next() {
@@ -112,7 +112,7 @@ class Batch {
     left_ = run.count;
   }
   [[nodiscard]] std::uint64_t left() const { return left_; }
-  /// Takes the next message, even if the scope has failed or a handler was removed.
+  /// Takes the next message, even if the team has failed or a handler was removed.
   const Message& take() {
     --left_;
     message_.arguments = {at_, size_};
@@ -123,7 +123,7 @@ class Batch {
   /// Shrinks the packet before a reference to it is kept: many nearly empty packets that are kept
   /// for long would take far more memory than the window accounts for.
   void compact();
-  /// Whether the scope has failed; next() compares with what is so now. acquire pairs with the
+  /// Whether the team has failed; next() compares with what is so now. acquire pairs with the
   /// release in DeferredReclaim::add(): a reader that misses a removed handler sees the failure.
   bool look() {
     failed_ = watch_->scope->failed();

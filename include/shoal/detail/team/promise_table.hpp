@@ -22,7 +22,7 @@ namespace shoal::team {
 /// was published fails, the promise gets that failure. **Caller**: any thread.
 class PromiseTable final {
  public:
-  /// Function that fails a promise with the error of its scope.
+  /// Function that fails a promise with the error of its team.
   using GivenUp = Function<void(const std::exception_ptr&)>;
 
   /// Number of the promise, which is not used again.
@@ -30,7 +30,7 @@ class PromiseTable final {
   std::uint64_t add(Promise<T>&& promise, TeamCore& core) {
     return add_entry(sched::AnyPromise(std::move(promise)), type_signature<T>(), core);
   }
-  /// Fulfils the promise, unless its scope has failed. **Errors**: CheckError when it was fulfilled
+  /// Fulfils the promise, unless its team has failed. **Errors**: CheckError when it was fulfilled
   /// already, or has another type.
   template <class T, class... Value>
   void fulfill(std::uint64_t number, Value&&... value) {
@@ -38,7 +38,7 @@ class PromiseTable final {
       std::move(promise).as<T>().set_value(std::forward<Value>(value)...);
     }
   }
-  /// Fails the promise with the exception, whatever its type, unless its scope has failed.
+  /// Fails the promise with the exception, whatever its type, unless its team has failed.
   void fail(std::uint64_t number, std::exception_ptr error);
   /// Moves out the promises of a team that has failed.
   void give_up(std::uint64_t team, std::vector<GivenUp>& promises);
@@ -50,7 +50,7 @@ class PromiseTable final {
     std::uint32_t signature = 0;
   };
   std::uint64_t add_entry(sched::AnyPromise&& promise, std::uint32_t signature, TeamCore& core);
-  /// Removes the promise from the table; returns none if its scope has failed. `signature` 0 stands
+  /// Removes the promise from the table; returns none if its team has failed. `signature` 0 stands
   /// for any type.
   sched::AnyPromise take_entry(std::uint64_t number, std::uint32_t signature);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Things of a scope that may be left waiting.
+// Things of a team that may be left waiting.
 
 #include <shoal/detail/base/function.hpp>
 
@@ -17,7 +17,7 @@ class TeamCore;
 
 namespace shoal::team {
 
-/// Function that fails a promise with the error of its scope.
+/// Function that fails a promise with the error of its team.
 using GivenUp = Function<void(const std::exception_ptr&)>;
 
 /// Object that may hold waiting work when nothing runs any more: a task graph, say.
@@ -30,14 +30,14 @@ class Unsatisfied {
   /// Returns a few lines that name the things that wait.
   [[nodiscard]] virtual std::vector<std::string> describe_unsatisfied() const = 0;
   /// Called when no task runs and no message is in flight: a wait() may be about to return. A lock
-  /// of the scope is held.
+  /// of the team is held.
   virtual void at_rest() {}
   /// Called when `failed` has failed: moves out each of its promises that nothing may fulfil any
-  /// more, so that the caller fails them. A lock of a scope is held.
+  /// more, so that the caller fails them. A lock of a team is held.
   virtual void give_up(const TeamCore& /*failed*/, std::vector<GivenUp>& /*promises*/) {}
   /// Called before tasks of this rank run in attempts, perhaps more than once: calls that change
   /// the source look for an attempt from now on, which withholds or refuses them. Any thread; a
-  /// lock of a scope may be held.
+  /// lock of a team may be held.
   virtual void attempts_begin() {}
   /// It ends: messages for it are errors from now on, and none of its handlers runs on return; see
   /// TeamCore::close_handlers(). Called first as it ends, by TeamCore::remove().
@@ -91,7 +91,7 @@ class Sources {
  private:
   std::vector<Unsatisfied*> sources_;
   std::vector<Team*> teams_;
-  std::vector<std::shared_ptr<const void>> kept_;  // until the scope is at rest
+  std::vector<std::shared_ptr<const void>> kept_;  // until the team is at rest
 };
 
 }  // namespace shoal::team

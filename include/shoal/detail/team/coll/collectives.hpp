@@ -158,7 +158,7 @@ class Result {
 
   /// Called once, on any thread, when the operation has ended on this rank.
   void complete(const std::vector<Block>& results);
-  /// Called in its place when the scope has failed.
+  /// Called in its place when the team has failed.
   void fail(const std::exception_ptr& error) { completion_.complete(error, false); }
   /// Called in its place when the operation goes before its end.
   void break_off() { fail(sched::broken_promise(completion_)); }
@@ -197,7 +197,7 @@ class Collectives {
   [[nodiscard]] bool in_one_process() const;
 
   // --- begin an operation. **Caller**: a main function or task. **Errors**: CheckError for a root
-  // that does not exist. When another member has begun something else, the scope fails with an
+  // that does not exist. When another member has begun something else, the team fails with an
   // error that names both. Results are in the order of ranks. `combine` runs in handlers. Arrays
   // outlive the operation; small ones give results, as values do, and large ones are in place.
 
