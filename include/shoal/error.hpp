@@ -71,7 +71,7 @@ class RetryError : public Error {
  public:
   /// The task has run `attempts` times; `last` is the exception of the last one.
   RetryError(int attempts, std::exception_ptr last);
-  /// How often the task has run.
+  /// Number of times that the task has run.
   [[nodiscard]] int attempts() const { return attempts_; }
   /// The exception of the last attempt.
   [[nodiscard]] const std::exception_ptr& last() const { return last_; }

@@ -144,7 +144,7 @@ inline constexpr bool is_option_v =
 [[nodiscard]] inline flow::OnCheapest on_cheapest() { return {}; }
 /// Priority of the task instead of that of the codelet: larger first.
 [[nodiscard]] inline flow::WithPriority with_priority(int priority) { return {priority}; }
-/// How often the task runs again after it has thrown, before its error counts. Each attempt gets
+/// Number of further attempts of a task that throws, before its error counts. Each attempt gets
 /// the same values: data that it reads and writes, and arguments, are copied before the first one.
 /// See docs/errors.md, "Tasks that are tried again".
 [[nodiscard]] inline flow::WithRetries with_retries(int retries) { return {retries}; }

@@ -123,7 +123,7 @@ class [[nodiscard]] Future {
   /// Makes functions that return a Future coroutines.
   using promise_type = sched::CoroutinePromise<T>;
 
-  /// Has no value to come.
+  /// Makes a future without a value to come.
   Future() = default;
   Future(Future&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   /// Gives up the value that it replaces.

@@ -61,7 +61,7 @@ class GlobalVector {
   GlobalVector(GlobalMemory& memory, std::size_t count,
                const std::source_location& place = std::source_location::current())
       : GlobalVector(memory, Distribution::blocked(count, memory.size()), place) {}
-  /// As in shoal 0.1.
+  /// Allocates `count` elements, distributed as in shoal 0.1.
   GlobalVector(GlobalMemory& memory, std::size_t count, const VectorDistribution& distribution,
                const std::source_location& place = std::source_location::current())
       : GlobalVector(memory, distribution.over(count, memory.size()), place) {}

@@ -35,7 +35,7 @@ struct Interval {
   std::int64_t first = 0;
   /// The one behind the last.
   std::int64_t last = 0;
-  /// How many there are.
+  /// Size of the interval.
   [[nodiscard]] constexpr std::int64_t size() const { return last - first; }
 };
 
@@ -89,10 +89,10 @@ struct Grid {
     return {first, whole.last - first > edge ? first + edge : whole.last};
   }
 };
-/// As many blocks as needed for many workers, of 64 rows and columns at most.
+/// Returns as many blocks as many workers need, of 64 rows and columns at most.
 [[nodiscard]] Grid make_grid(std::int64_t rows, std::int64_t columns);
 
-/// Iteration n of those that begin with `first`, without overflow on the way.
+/// Returns iteration n of those that begin with `first`, without overflow on the way.
 template <class C>
 constexpr C number_at(C first, std::int64_t n) {
   return static_cast<C>(static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(n));

@@ -37,7 +37,7 @@ class Runtime {
   /// ConfigError for a wrong option and for one of simulation (threads of a program are not
   /// simulated: use run()); Error when the system refuses threads or the trace's file.
   explicit Runtime(const RuntimeOptions& options = {});
-  /// As stop(); an error that no call has thrown is written to standard error.
+  /// Stops the ranks, as stop() does; writes an error that no call has thrown to standard error.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;

@@ -18,7 +18,7 @@ class [[nodiscard]] SharedFuture {
   /// Type of the value.
   using value_type = T;
 
-  /// Has no value to come.
+  /// Makes a future without a value to come.
   SharedFuture() = default;
   /// Takes over the value of a Future, which is not valid afterwards. **Errors**: CheckError
   /// without a value to come.

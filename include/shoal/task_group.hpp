@@ -86,7 +86,7 @@ class TaskGroup {
   class Children final : public sched::WaitingRoom {
    public:
     explicit Children(TaskGroup& group) : WaitingRoom(group.scheduler_), group_(group) {}
-    /// Not at zero.
+    /// Counts one more task. **Precondition**: the count is not zero.
     void begin_one() { open_.fetch_add(1, std::memory_order_relaxed); }
     void end_one() {
       // release: the writes of the task come before the end of the wait

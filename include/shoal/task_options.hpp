@@ -17,7 +17,7 @@ struct TaskOptions {
   std::string name = "task";         // for error reports
   bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
   std::source_location place = std::source_location::current();  // of the call, for traces
-  /// How often the task runs again after it has thrown, before its error counts. The effects of an
+  /// Number of further attempts of a task that throws, before its error counts. The effects of an
   /// attempt that fails are dropped: see docs/errors.md, "Tasks that are tried again".
   int retries = 0;
 };

@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// How the ranks of a world were started.
+/// Kind of launch that has started the ranks of a world.
 enum class Launch {
   embedded,   // all in this process
   mpi,        // in the processes of an MPI launch
@@ -21,18 +21,18 @@ enum class Launch {
 /// for a call after run() has returned.
 class World : public Team {
  public:
+  /// @cond internals
   /// Parts of the runtime that a world refers to. Not for programs.
   struct Parts {
     /// Arguments of the program.
     std::span<const std::string> args;
-    /// How the ranks were started.
+    /// Kind of launch that has started the ranks.
     Launch launch = Launch::embedded;
     /// Whether work with a declared cost is left out.
     bool dry = false;
     std::shared_ptr<const Machine> machine;  // not nullptr
   };
 
-  /// @cond internals
   /// Made by run(); programs do not make worlds.
   World(TeamCore& core, team::Collectives& collectives, const Parts& parts)
       : Team(core, collectives), parts_(parts) {}
@@ -40,7 +40,7 @@ class World : public Team {
 
   /// The program's own arguments, without shoal's; [0] is the program's name.
   [[nodiscard]] std::span<const std::string> args() const { return parts_.args; }
-  /// How the ranks were started.
+  /// Kind of launch that has started the ranks.
   [[nodiscard]] Launch launch() const { return parts_.launch; }
   /// Returns whether the world is simulated with --sim-dry: compute() skips its work, and payloads
   /// of large messages do not arrive in their buffers, so that programs need no memory for their
@@ -59,8 +59,10 @@ class World : public Team {
   /// the team.
   [[nodiscard]] Team* find(const TeamHandle& handle);
 
+  /// @cond internals
   /// Called by run() when the workers have stopped: calls are refused from now on.
   void end_run();
+  /// @endcond
 
  private:
   Parts parts_;

@@ -275,7 +275,7 @@ class Events {
   void unlock(std::string_view lock_name);
   /// Takes the lock if it is free; returns whether the caller holds it now. **Blocks**: never.
   [[nodiscard]] bool try_lock(std::string_view lock_name);
-  /// Its name in 0.1.
+  /// Name of try_lock() in 0.1.
   [[deprecated("its name is try_lock()")]] [[nodiscard]] bool test_lock(
       std::string_view lock_name) {
     return try_lock(lock_name);
