@@ -46,7 +46,7 @@ class Registration {
 /// *this}`, with `const OwnedHandle<A>& handle() const`. Everything else is as for
 /// DistributedObject.
 template <class T>
-class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
+class OwnedHandle : public Invoker<OwnedHandle<T>, T> {
  public:
   /// Class of the representatives.
   using Object = T;
@@ -91,7 +91,7 @@ class OwnedHandle : public object::Invoker<OwnedHandle<T>, T> {
 /// constructors and destructors are not interrupted.) A copy is another object, on all ranks; a
 /// moved representative is not. **Source**: stapl-rts thesis, sections 3.3 and 3.4.
 template <class T>
-class DistributedObject : public object::Invoker<DistributedObject<T>, T> {
+class DistributedObject : public Invoker<DistributedObject<T>, T> {
  public:
   /// Class of the representatives.
   using Object = T;

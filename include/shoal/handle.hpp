@@ -18,11 +18,10 @@ template <class T>
 class Handle;
 template <class T>
 class DistributedObject;
-
-namespace object {
-
 template <class Self, class Root>
 class Invoker;
+
+namespace object {
 
 template <class T>
 inline constexpr bool is_handle_v = false;
@@ -98,7 +97,7 @@ struct Place {
 /// of the team, and wait there until it has made the object. **Source**: stapl-rts thesis,
 /// sections 7.5, 7.6.
 template <class T>
-class Handle : public object::Invoker<Handle<T>, T> {
+class Handle : public Invoker<Handle<T>, T> {
  public:
   /// Class of the representatives.
   using Object = T;

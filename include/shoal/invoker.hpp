@@ -29,6 +29,8 @@ void fence(Objects& objects);
 /// Ends a tunnel on `to`.
 void close_tunnel(Objects& objects, Rank to, std::uint64_t context);
 
+}  // namespace object
+
 /// Operations of a distributed object, by its handle or on a representative. `Self` has
 /// place_of_object(). In each operation, `Function` is a method of the object's class, of a base of
 /// it or of a class derived from it, or a function or lambda that takes the object first; its
@@ -52,27 +54,27 @@ class Invoker {
   /// Invokes `Function` on the representative of `target`, and ignores its result.
   template <auto Function, class... Args>
   void async(Rank target, Args&&... args) const {
-    send<Function, Kind::plain>(target, std::forward<Args>(args)...);
+    send<Function, object::Kind::plain>(target, std::forward<Args>(args)...);
   }
   /// Invokes `Function` on the representatives of all ranks of the team, and ignores their results.
   /// **Cost**: one message for each rank.
   template <auto Function, class... Args>
   void async(AllRanks /*all*/, const Args&... args) const {
-    send_to_all<Function, Kind::plain>(args...);
+    send_to_all<Function, object::Kind::plain>(args...);
   }
   /// Invokes `Function` on the representative of `target`, and ignores its result; if the object
   /// was destroyed there, or its team has ended or just ends, does nothing, where async() fails.
   template <auto Function, class... Args>
   void try_async(Rank target, Args&&... args) const {
     const team::TeamInUse use(place().address.team);
-    send<Function, Kind::attempt>(target, std::forward<Args>(args)...);
+    send<Function, object::Kind::attempt>(target, std::forward<Args>(args)...);
   }
   /// Invokes `Function` on all ranks of the team where the object was not destroyed, and ignores
   /// the results. **Cost**: one message for each rank. See try_async() of one rank.
   template <auto Function, class... Args>
   void try_async(AllRanks /*all*/, const Args&... args) const {
     const team::TeamInUse use(place().address.team);
-    send_to_all<Function, Kind::attempt>(args...);
+    send_to_all<Function, object::Kind::attempt>(args...);
   }
   /// Invokes `Function` on the representative of `target`; returns the future of its result.
   template <auto Function, class... Args>
@@ -104,8 +106,8 @@ class Invoker {
   /// Invokes `Function` on all ranks; returns the futures of its results.
   template <auto Function, class... Args>
   [[nodiscard]] auto call_all(const Args&... args) const {
-    using Result = typename Method<Function, Root>::Result;
-    const Place place = this->place();
+    using Result = typename object::Method<Function, Root>::Result;
+    const object::Place place = this->place();
     std::vector<Future<Result>> each;
     const int size = place.address.size;
     for (int rank = 0; rank < size; ++rank) {
@@ -117,7 +119,7 @@ class Invoker {
   /// b) in the order of ranks.
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
-    using Result = typename Method<Function, Root>::Result;
+    using Result = typename object::Method<Function, Root>::Result;
     team::check_operation<Result, Operation>();
     return call_all<Function>(args...).then(
         [operation = std::move(operation)](std::vector<Result> values) mutable {
@@ -156,7 +158,7 @@ class Invoker {
   /// Invokes `Function` on `root` only; returns the future of its result on every rank.
   template <auto Function, class... Args>
   [[nodiscard]] auto broadcast(Rank root, Args&&... args) const {
-    using Result = typename Method<Function, Root>::Result;
+    using Result = typename object::Method<Function, Root>::Result;
     Team& team = this->team_here();
     return team.broadcast_async(
         team.rank() == root ? own<Function>(std::forward<Args>(args)...) : Result(), root);
@@ -166,7 +168,7 @@ class Invoker {
 
   /// Returns when all invocations, and all other work of the team, have ended on all ranks, and
   /// advances the epoch. Collective. **Caller**, **Blocks**, **Errors**: as Team::wait().
-  void fence() const { object::fence(sender_of(place())); }
+  void fence() const { object::fence(object::sender_of(place())); }
   /// Returns when all ranks of the team have called it; invocations may still be in flight.
   /// Collective. **Caller**, **Blocks**, **Errors**: as Team::barrier().
   void barrier() const { team_here().barrier(); }
@@ -175,8 +177,8 @@ class Invoker {
   /// advanced its epoch as often. Called by all ranks as often as by others; sends nothing. Making
   /// a distributed object, and fence(), advance that of the rank, too.
   void advance_epoch() const {
-    const Place place = this->place();
-    sender_of(place).advance_epoch(place.address.number);
+    const object::Place place = this->place();
+    object::sender_of(place).advance_epoch(place.address.number);
   }
 
   /// Returns a handle by which invocations have no order: each may run before or after any other.
@@ -187,20 +189,22 @@ class Invoker {
   ~Invoker() = default;
 
  private:
-  [[nodiscard]] Place place() const { return static_cast<const Self&>(*this).place_of_object(); }
-  [[nodiscard]] Team& team_here() const { return sender_of(place()).team(); }
+  [[nodiscard]] object::Place place() const {
+    return static_cast<const Self&>(*this).place_of_object();
+  }
+  [[nodiscard]] Team& team_here() const { return object::sender_of(place()).team(); }
 
-  template <auto Function, Kind How, class... Args>
+  template <auto Function, object::Kind How, class... Args>
   void send(Rank target, Args&&... args) const {
     send_to<Function, How>(place(), target, std::forward<Args>(args)...);
   }
-  template <auto Function, Kind How, class... Args>
-  SHOAL_ALWAYS_INLINE static void send_to(const Place& place, Rank target, Args&&... args) {
-    using To = Receiver<Function, Root, How>;
+  template <auto Function, object::Kind How, class... Args>
+  SHOAL_ALWAYS_INLINE static void send_to(const object::Place& place, Rank target, Args&&... args) {
+    using To = object::Receiver<Function, Root, How>;
     if (place.address.number == 0) [[unlikely]]
-      refuse_empty_handle();
-    if (Objects* const objects = place.objects; objects != nullptr) [[likely]] {
-      Target header = objects->target(place.address.number, target, place.order);
+      object::refuse_empty_handle();
+    if (object::Objects* const objects = place.objects; objects != nullptr) [[likely]] {
+      object::Target header = objects->target(place.address.number, target, place.order);
       if (header.number != 0) [[likely]] {
         header.raise_epoch(To::epoch_of(place.address, args...));
         return To::send(*objects, target, header, std::forward<Args>(args)...);
@@ -208,23 +212,24 @@ class Invoker {
     }
     To::send_outside(place, target, args...);
   }
-  template <auto Function, Kind How, class... Args>
+  template <auto Function, object::Kind How, class... Args>
   void send_to_all(const Args&... args) const {
-    const Place place = this->place();
+    const object::Place place = this->place();
     if (place.address.number == 0) [[unlikely]]
-      refuse_empty_handle();
+      object::refuse_empty_handle();
     for (int rank = 0; rank < place.address.size; ++rank) {
       send_to<Function, How>(place, Rank(rank), args...);
     }
   }
   template <auto Function, class... Args>
-  static auto call_at(const Place& place, Rank target, Args&&... args) {
-    using Result = typename Method<Function, Root>::Result;
-    TeamCore& core = reply_core(place);
+  static auto call_at(const object::Place& place, Rank target, Args&&... args) {
+    using Result = typename object::Method<Function, Root>::Result;
+    TeamCore& core = object::reply_core(place);
     Promise<Result> promise(core.scheduler(), sched::StaticName{"a call"});
     Future<Result> future = promise.future();
-    send_to<Function, Kind::call>(
-        place, target, ReplyTo<Result, Kind::call>{team::publish(core, std::move(promise))},
+    send_to<Function, object::Kind::call>(
+        place, target,
+        object::ReplyTo<Result, object::Kind::call>{team::publish(core, std::move(promise))},
         std::forward<Args>(args)...);
     return future;
   }
@@ -233,6 +238,8 @@ class Invoker {
     return sync<Function>(team_here().rank(), std::forward<Args>(args)...);
   }
 };
+
+namespace object {
 
 /// Handle of an object whose invocations have no order; made by Invoker::unordered().
 template <class Root>
@@ -245,10 +252,11 @@ class Unordered final : public Invoker<Unordered<Root>, Root> {
   Place place_;
 };
 
+}  // namespace object
+
 template <class Self, class Root>
 auto Invoker<Self, Root>::unordered() const {
-  return Unordered<Root>(place());
+  return object::Unordered<Root>(place());
 }
 
-}  // namespace object
 }  // namespace shoal
