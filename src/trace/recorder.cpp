@@ -16,6 +16,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -103,8 +104,8 @@ struct OfThread {
              session == other.session;
     }
   };
-  static constexpr std::size_t kWays =
-      4;  // of a set: places that alternate do not displace another
+  /// Places of a set: those that alternate do not displace each other.
+  static constexpr std::size_t kWays = 4;
   std::array<Placed, kRecent> placed{};
 
   OfThread() = default;

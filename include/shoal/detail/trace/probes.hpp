@@ -20,12 +20,13 @@ namespace detail {
 /// their environment may observe them. Bits 8-31: number of the recording session.
 /// The recorder writes; probes read relaxed: an event more or less at the edge of a region does no
 /// harm. Hidden: without a detour over the table of offsets, a probe takes two instructions.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
 #if defined(SHOAL_SHARED)  // outside of a shared library, which has a pointer to them for that
 extern std::atomic<std::uint32_t>& g_flags __asm__("shoal_trace_flags");
 #else
 [[gnu::visibility("hidden")]] extern std::atomic<std::uint32_t> g_flags;
 #endif
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 inline constexpr std::uint32_t kSteppedBit = 0x80U;
 
 /// Whether a bit of the mask is set. The assembler text is the load and the branch in two
