@@ -207,8 +207,8 @@ class PageData {
     add_needs(page, rows);
   }
 
-  /// Where the program has inserted the task of each row, as a number of a text; null where that is
-  /// known of no task. kNone: of that not.
+  /// Number of the place at which the task of each row was inserted, kNone where it is not known;
+  /// null where it is known of no task.
   void add_insertions(Json& page, const std::vector<std::uint32_t>& rows) {
     page["insertions"] = nullptr;
     if (model_.insertions.empty()) return;

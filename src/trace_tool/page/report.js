@@ -621,7 +621,7 @@ const showSegment = i => {
   zoomTo(segments.begin[i] - length / 2, segments.begin[i] + length / 2);
   showTask(i);
 };
-// Those that needed that one: its transfers, and what came after it.
+// Tasks and transfers that needed a task.
 const followersOf = i => {
   const all = [];
   if (needs === null) return all;

@@ -117,6 +117,7 @@ struct Detail {
     joined = 4,      // id: task, bytes: the join that it waits for
     fact = 5,        // id: a Fact about all of one name, bytes: part of "NAME\tVALUE"
     numbers = 6,     // id: task, bytes: its key, which is an int, or a tuple of them
+    // 7: kInserted, see src/trace/insertion.hpp
   };
   static constexpr std::size_t kTextBytes = 22;
   static constexpr std::size_t kNumbersMax = kTextBytes / sizeof(std::int32_t);

@@ -21,7 +21,7 @@ namespace detail {
 /// The recorder writes; probes read relaxed: an event more or less at the edge of a region does no
 /// harm. Hidden: without a detour over the table of offsets, a probe takes two instructions.
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): what every probe reads
-#if defined(SHOAL_SHARED)  // outside of a shared library, which has a pointer to them for that
+#if defined(SHOAL_SHARED)  // outside of a shared library of shoal, which exports a pointer
 extern std::atomic<std::uint32_t>& g_flags __asm__("shoal_trace_flags");
 #else
 [[gnu::visibility("hidden")]] extern std::atomic<std::uint32_t> g_flags;
