@@ -29,11 +29,11 @@ struct Defaults {
 
 /// A task of a flow whose data are ready, as schedulers see it.
 struct ReadyTask {
-  std::string_view name;           // of its codelet
-  int priority = 0;                // larger first
-  std::uint64_t number = 0;        // counts the ready tasks of the flow on this rank, from 0
-  std::uint64_t ready_ns = 0;      // when it became ready
-  std::size_t size_bytes = 0;      // of its data
+  std::string_view name;       // of its codelet
+  int priority = 0;            // larger first
+  std::uint64_t number = 0;    // counts the ready tasks of the flow on this rank, from 0
+  std::uint64_t ready_ns = 0;  // when it became ready
+  std::size_t size_bytes = 0;  // of its data
   /// @cond internals
   flow::FlowTask* task = nullptr;  // for the flow itself
   /// @endcond
