@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv1a.hpp"
 #include "binding.hpp"
 
 namespace shoal::python {
@@ -32,14 +33,7 @@ struct Key {
   }
   bool operator==(const Key& other) const { return code == other.code; }
   friend std::string to_string(const Key& key) { return key.text; }
-  /// FNV-1a: the same on every machine, and in every process.
-  friend std::uint64_t shoal_hash(const Key& key) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char c : key.code) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    return hash;
-  }
+  friend std::uint64_t shoal_hash(const Key& key) { return fnv1a64(key.code); }
 };
 
 /// A function of a key in Python.

@@ -7,6 +7,8 @@
 #include <source_location>
 #include <string_view>
 
+#include "base/fnv1a.hpp"
+
 namespace shoal::trace {
 
 /// Type of these records. id: task, bytes: place_id() of the place, which is a fact about the name
@@ -14,11 +16,7 @@ namespace shoal::trace {
 inline constexpr auto kInserted = static_cast<Detail::Type>(7);
 
 /// Number of a place by its text FILE:LINE. Files store it.
-[[nodiscard]] constexpr std::uint64_t place_id(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
+[[nodiscard]] constexpr std::uint64_t place_id(std::string_view text) { return fnv1a64(text); }
 
 /// Describes where `task`, which has the name, was inserted; line 0: that is not known. Untimed.
 /// **Caller**: behind on(Category::task).
