@@ -202,8 +202,9 @@ endfunction()
 # target shoal::shoal adds to it what programs find plug-ins with.
 function(shoal_join_layers)
   get_property(layers GLOBAL PROPERTY SHOAL_LAYERS)
-  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
-  add_library(shoal_core ${layers})
+  list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  set_property(GLOBAL PROPERTY SHOAL_CORE_OBJECTS ${objects})
+  add_library(shoal_core ${objects})
   set_target_properties(
     shoal_core
     PROPERTIES OUTPUT_NAME shoal
