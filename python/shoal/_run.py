@@ -218,20 +218,6 @@ def _word_of(value):
     return str(value)
 
 
-# Of launchers of MPI, which decide on the number of ranks.
-_LAUNCHED = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PMIX_RANK",
-             "SLURM_STEP_NUM_TASKS")
-
-
-def _is_launched():
-    """Whether a launcher of MPI has started this process."""
-    # A process in which Open MPI 4 was initialized without one has PMIX_RANK, and so have those
-    # that it starts.
-    is_singleton = os.environ.get("OMPI_MCA_ess") == "singleton"
-    return any(name in os.environ for name in _LAUNCHED
-               if name != "PMIX_RANK" or not is_singleton)
-
-
 def _check_options(options):
     known = [name.replace("-", "_") for name in _core._option_names()]
     for name in options:
@@ -384,10 +370,10 @@ def run(main, *, ranks=None, workers=None, processes=None, comm=None, args=None,
     if processes is not None:
         if _is_simulated([*map(str, args)], options):
             ranks = processes
-        elif _launch.is_server() or not _is_launched():
+        elif _launch.is_server() or not _core._is_launched():
             return _launch.run_processes(main, processes, workers, args, options)
     words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
-    if number is not None or _is_launched():
+    if number is not None or _core._is_launched():
         ranks = None
     what = _Main(main, waits=True, comm=comm)
     _name_crashes()

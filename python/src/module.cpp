@@ -26,6 +26,7 @@
 #include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
+#include "runtime/launcher.hpp"
 #include "thread_state.h"
 #include "value.hpp"
 
@@ -783,6 +784,8 @@ void bind(nb::module_& module) {
       .def("set_exception", &PyPromise::set_exception);
   module.def("_refuse_fork", &refuse_fork);
   module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());
+  module.def("_is_launched",
+             [] { return runtime::detect_launcher(runtime::process_environment()).launched; });
   module.def("_check_communicator", [](int number, const std::string& library) {
     static_cast<void>(net::communicator_of_fortran(number, library));
   });
