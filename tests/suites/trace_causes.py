@@ -78,7 +78,7 @@ BOUNDS = {
     "more-workers-than-cores": "processors",
     "disturbed": "processors",
 }
-# What the summary of a simulated run says that virtual time does not contain.
+# Parts of a real run that virtual time does not contain, in the words of a simulated run's summary.
 NOT_MODELLED = ("more workers than processors", "masks of processors", "other programs",
                 "the cost of making tasks", "switches of the network", "memory traffic")
 # Of these, the verdict cannot name the place in the source.
