@@ -628,6 +628,30 @@ void by_async(World& world) {
   world.wait();
   expect(seen == std::array{2, 2}, "a wrong value");
 }
+// Many own an exception, and the last of them destroys it.
+void by_exceptions(World& world) {
+  auto failed = world.async([] { throw shoal::Error("told to all who wait"); }).share();
+  std::array<std::string, 4> texts;
+  for (std::string& text : texts) {
+    world.spawn([failed, &text] {
+      try {
+        failed.get();
+      } catch (const shoal::Error& error) {
+        text = error.what();
+      }
+    });
+  }
+  std::string of_call;
+  try {
+    world.call(other(world), [] { throw shoal::Error("told across ranks"); }).get();
+  } catch (const shoal::Error& error) {
+    of_call = error.what();
+  }
+  failed = {};
+  world.wait();
+  expect(texts.back() == "told to all who wait", "a wrong text");
+  expect(of_call.ends_with("told across ranks"), "a wrong text of a call");
+}
 void racy_before_async_ends(World& world) {
   int value = 0;
   auto written = world.async([&] { value = 1; });
@@ -1022,6 +1046,7 @@ const std::map<std::string_view, Body>& bodies() {
       {"after_sleeping", after_sleeping},
       {"stacks", stacks},
       {"by_async", by_async},
+      {"by_exceptions", by_exceptions},
       {"racy_before_async_ends", racy_before_async_ends},
       {"by_deadline", by_deadline},
       {"racy_timeout", racy_timeout},
