@@ -65,19 +65,15 @@ add_library(
   "${support}/random_collectives.cpp")
 shoal_test_defaults(test_programs shoal_core)
 
-# What tests may use, as far as this build has it.
-set(SHOAL_TEST_LIBRARIES "")
-foreach(library IN ITEMS barnes_hut bfs calibrate contention ebms insitu sparse_solve)
-  list(APPEND SHOAL_TEST_LIBRARIES shoal_app_${library})
-endforeach()
-list(APPEND SHOAL_TEST_LIBRARIES shoal_apps_common bench_metg)
-foreach(library IN LISTS SHOAL_TEST_LIBRARIES)
-  if(NOT TARGET ${library})
-    list(REMOVE_ITEM SHOAL_TEST_LIBRARIES ${library})
+# What tests of applications, benchmarks and tools use, as far as this build has it.
+set(SHOAL_TOOL_LIBRARIES shoal_edat_api shoal_trace_tool)
+foreach(library IN ITEMS shoal_app_barnes_hut shoal_app_bfs shoal_app_calibrate shoal_app_contention
+                         shoal_app_ebms shoal_app_insitu shoal_app_sparse_solve shoal_apps_common
+                         bench_metg)
+  if(TARGET ${library})
+    list(APPEND SHOAL_TOOL_LIBRARIES ${library})
   endif()
 endforeach()
-list(APPEND SHOAL_TEST_LIBRARIES shoal_edat_api shoal_c_api shoal_trace_tool
-     test_programs shoal::shoal GTest::gmock)
 
 # What `make check` runs has the label "check" as well; the target check_programs builds what that
 # needs. Each preset names the kinds that it runs there (SHOAL_CHECK_KINDS).
@@ -129,13 +125,15 @@ function(shoal_has_libraries_of name out)
   endif()
 endfunction()
 
-# shoal_add_gtests(<kind> TIMEOUT <s> [NAME <name>] [ALONE <file>...] [ONLY <file>...])
+# shoal_add_gtests(<kind> TIMEOUT <s> [NAME <name>] [ALONE <file>...] [ONLY <file>...]
+#                  [LIBRARIES <target>...])
 # The files tests/<kind>/<layer>_*_test.cpp, or ONLY some, are a program <name>_tests (<name>:
 # <kind>), and those of a layer one ctest test <name>.<layer>, in one process. The program's first
 # argument chooses a layer or a file (tests/support/joined_main.cpp). Each file has a namespace of
 # its name, because several are compiled together. ALONE: files that are programs of their own.
 function(shoal_add_gtests kind)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;NAME" "ALONE;ONLY")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;NAME" "ALONE;ONLY;LIBRARIES")
+  set(libraries test_programs shoal::shoal GTest::gmock ${arg_LIBRARIES})
   set(name ${kind})
   if(arg_NAME)
     set(name ${arg_NAME})
@@ -157,7 +155,7 @@ function(shoal_add_gtests kind)
     if(stem IN_LIST arg_ALONE)
       set(layer ${stem})
       set(command ${name}_${stem})
-      shoal_test_program(${command} "${file}" ${SHOAL_TEST_LIBRARIES} GTest::gtest_main)
+      shoal_test_program(${command} "${file}" ${libraries} GTest::gtest_main)
     else()
       list(APPEND sources "${file}")
     endif()
@@ -170,7 +168,7 @@ function(shoal_add_gtests kind)
       shoal_in_check(${name} TESTS ${name}.${layer} PROGRAMS ${first})
     endif()
   endforeach()
-  shoal_test_program(${program} support/joined_main.cpp ${SHOAL_TEST_LIBRARIES})
+  shoal_test_program(${program} support/joined_main.cpp ${libraries})
   target_sources(${program} PRIVATE support/heap_meter.cpp ${sources})
   shoal_join_later(${program} "^[a-z]+") # templates and headers take most of the compiler's time
   set_target_properties(${program} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)

@@ -29,7 +29,7 @@ BLOCK = re.compile(
 EXCEPTION = re.compile(r"^<!-- (?:not run|run except)\b", re.M)
 
 # Files that a page takes for given: name, and the command that makes it.
-DATA = ROOT / "tests/unit/data"
+DATA = ROOT / "tests/tools/data"
 FIXTURES = {
     "docs/applications.md": {"karate.mtx": f"cp {DATA}/pattern.mtx karate.mtx"},
     "docs/flow.md": {"matrix.mtx": f"cp {DATA}/good_array.mtx matrix.mtx"},

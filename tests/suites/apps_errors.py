@@ -2,7 +2,7 @@
 
 import suite
 
-BAD_FILES = {  # tests/unit/data/<name>.mtx: the line, and the message about it
+BAD_FILES = {  # tests/tools/data/<name>.mtx: the line, and the message about it
     "empty": (1, "the file is empty"),
     "bad_banner": (1, "the first line must begin with %%MatrixMarket"),
     "pattern": (1, "field 'pattern' is not supported"),
@@ -16,7 +16,7 @@ BAD_FILES = {  # tests/unit/data/<name>.mtx: the line, and the message about it
 }
 NO_FILE = "/nonexistent.mtx: cannot open this file"
 NOT_POSITIVE = r"not positive definite: tile \(1, 1\), pivot 2 \(row 4 of the matrix\)"
-REFUSALS = {  # DATA is the folder tests/unit/data
+REFUSALS = {  # DATA is the folder tests/tools/data
     "cholesky --matrix /nonexistent.mtx --ranks 2": NO_FILE,
     "cholesky --matrix DATA/indefinite.mtx --tile 2 --ranks 1": NOT_POSITIVE,
     "cholesky --matrix DATA/indefinite.mtx --tile 2 --ranks 4": NOT_POSITIVE,

@@ -23,7 +23,7 @@ import unittest
 from dataclasses import dataclass
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-SMALL_DATA = SOURCE / "tests" / "unit" / "data"
+SMALL_DATA = SOURCE / "tests" / "tools" / "data"
 TUTORIAL = sorted(f"tutorial_{path.stem}" for path in (SOURCE / "apps" / "tutorial").glob("*.cpp"))
 SIMULATED_TUTORIAL = [name for name in TUTORIAL if name != "tutorial_embedding"]  # it has threads
 SKIPPED = 77  # exit code

@@ -7,8 +7,6 @@
 #include "support/refusal.hpp"
 #include "support/sizes.hpp"
 #include "support/trace_files.hpp"
-#include "top/page.hpp"
-#include "trace_tool/input.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -244,24 +242,6 @@ TEST(Runtime, IdleTakesHardlyAnyProcessorTime) {
   EXPECT_EQ(runtime.async([] { return 1; }).get(), 1);
 }
 
-// shoal-top shows the ranks of all.
-TEST(Runtime, EachOfSeveral_HasAPageOfItsOwn) {
-  const Runtime one({.ranks = 1, .workers = 1, .name = "one"});
-  const Runtime two({.ranks = 2, .workers = 1, .name = "two"});
-  shoal::top::Collector collector(getpid());
-  std::set<std::string> jobs;
-  std::size_t ranks = 0;
-  while (ranks < 3) {  // a page appears when its run has begun
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    const auto rows = collector.look(static_cast<std::uint64_t>(now.count())).rows;
-    ranks = rows.size();
-    for (const auto& row : rows) jobs.insert(row.job);
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(ranks, 3U);
-  EXPECT_EQ(jobs.size(), 2U);
-}
-
 TEST(Runtime, OneRecordsATraceAtATime) {
   const shoal::testing::TemporaryFolder folder;
   const auto traced = [&](const char* name) {
@@ -278,23 +258,6 @@ TEST(Runtime, OneRecordsATraceAtATime) {
   Runtime third(traced("third"));
   third.stop();
   EXPECT_TRUE(std::filesystem::exists(folder.file("third")));
-}
-
-// The recording of one has what all of the process do.
-TEST(Runtime, TheTraceOfOneHasTheTasksOfAll) {
-  const shoal::testing::TemporaryFolder folder;
-  const std::string file = folder.file("all.trace");
-  {
-    Runtime recorded({.workers = 1, .name = "recorded", .options = {"--trace", file}});
-    Runtime other({.workers = 1, .name = "other"});
-    recorded.async([] {}, {.name = "recorded task"}).get();
-    other.async([] {}, {.name = "task of another"}).get();
-    other.stop();
-  }
-  shoal::trace_tool::Input input(file);
-  std::set<std::string> names;
-  input.for_each([&](const shoal::trace::Event& event) { names.insert(input.name(event.name)); });
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"recorded task", "task of another"}));
 }
 
 /// Waits until standard error, which is captured, has all parts, or for a minute.

@@ -1006,7 +1006,7 @@ TEST_F(TraceTool, Insertions_ArePlacesOfTasks) {
   const std::source_location first = std::source_location::current();
   const std::source_location second = std::source_location::current();
   const auto text = [](const std::source_location& place) {
-    return fmt::format("tests/unit/trace_tool_test.cpp:{}", place.line());
+    return fmt::format("tests/tools/trace_tool_test.cpp:{}", place.line());
   };
   {
     shoal::testing::SetTime time;
@@ -1390,7 +1390,7 @@ TEST_F(TraceTool, Report_ShowsIterationsAndDataInABrowser) {
   const std::string output =
       run(std::string(std::getenv("SHOAL_CHECK_PAGE")) + " " + file("page.html") +  // NOLINT
           " --search 'A[1, 2]' --panel 'datum A[1, 2]: 2.00 KiB of rank 1' --iterations --needs" +
-          fmt::format(" --panel 'inserted at tests/unit/trace_tool_test.cpp:{}'", place.line()));
+          fmt::format(" --panel 'inserted at tests/tools/trace_tool_test.cpp:{}'", place.line()));
   constexpr int kSkipped = 77;
   if (status_ == kSkipped) GTEST_SKIP() << output;
   EXPECT_EQ(status_, 0) << output;
