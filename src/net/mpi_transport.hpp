@@ -83,9 +83,12 @@ struct MpiOptions {
   bool remote_memory = false;
   /// Parts that large packets and payloads travel in, the same in all processes; smaller in tests.
   std::size_t chunk_bytes = std::size_t{1} << 30;
-  /// Longest time that this process waits for the others when it exits, before it ends with an
-  /// error; 0: no limit.
+  /// Longest time that this process waits for the others when it comes to shoal::run() and when it
+  /// exits, before it ends with an error; 0: no limit.
   std::uint64_t exit_timeout_ns = 0;
+  /// Time after which this process says that it waits for the others to come to shoal::run() as
+  /// well, and again after twice that time; 0: never.
+  std::uint64_t report_ns = 0;
   /// Further settings that must be the same in all processes.
   std::vector<Setting> settings;
 };

@@ -31,6 +31,7 @@ net::MpiOptions transport_options(const Config& config, int allowed_pus) {
   options.remote_memory = config.global_rma_bytes > 0;
   options.shared_mpi = config.shared_mpi;
   options.exit_timeout_ns = config.stall_abort_ns;
+  options.report_ns = config.stall_report_ns;
   options.settings = agreed_settings(config);
   const bool one_worker = config.workers == 1 || (config.workers == 0 && allowed_pus == 1);
   options.single_threaded =

@@ -38,6 +38,7 @@ class RankWriter {
   RankPart write() {
     part_.rank = rank_.rank().value();
     part_.quiet_ns = history_.quiet_ns.value_or(0);
+    part_.failed = history_.failed;
     part_.created = scope_.totals.created;
     part_.finished = scope_.totals.finished;
     part_.queued = scope_.totals.queued;
@@ -183,8 +184,10 @@ class RankWriter {
     }
   }
 
-  // Parking counts as progress, although no counter changes; not that of a task that polls.
+  // Parking counts as progress, although no counter changes; not that of a task that polls, nor
+  // once the world has failed.
   void limit_quiet() {
+    if (history_.failed) return;
     const auto limit = [this](std::uint64_t since_ns) {
       if (since_ns == 0 || since_ns > history_.now_ns) return;
       part_.quiet_ns = std::min(part_.quiet_ns, history_.now_ns - since_ns);
@@ -319,7 +322,10 @@ class RankWriter {
     if (history_.quiet_ns.has_value()) {
       part_.age += history_.active
                        ? "; tasks run or messages move right now"
-                       : fmt::format("; nothing has happened for {}", show_time(part_.quiet_ns));
+                       : fmt::format("; {} for {}",
+                                     history_.failed ? "it has failed, and no task has ended"
+                                                     : "nothing has happened",
+                                     show_time(part_.quiet_ns));
     }
   }
 
@@ -428,6 +434,11 @@ bool RankActivity::look(Watched& watched, RankRuntime& rank, std::uint64_t now_n
                                  totals.created + totals.finished + statistics.messages_sent +
                                  statistics.messages_received;
   watched.active = activity != std::exchange(watched.activity, activity);
+  if (rank.core().failed()) {
+    const std::uint64_t left = totals.created - totals.finished;
+    watched.active = !std::exchange(watched.failed, true) || left < watched.left;
+    if (watched.active) watched.left = left;
+  }
   if (watched.active) watched.active_ns = now_ns;
   watched.workers.resize(begun.size(), {0, watched.active_ns});
   for (std::size_t worker = 0; worker < begun.size(); ++worker) {
@@ -454,6 +465,7 @@ RankHistory RankActivity::history(std::size_t rank, std::uint64_t now_ns) const 
   history.now_ns = now_ns;
   history.quiet_ns = now_ns - watched.active_ns;
   history.active = watched.active;
+  history.failed = watched.failed;
   for (const Watched::Busy& busy : watched.workers) {
     history.busy_ns.push_back(now_ns - busy.since_ns);
   }

@@ -17,6 +17,7 @@ namespace shoal::runtime {
 struct RankPart {
   int rank = 0;
   std::uint64_t quiet_ns = 0;  // since anything began, parked or woke, or a message moved
+  bool failed = false;         // the world has: quiet_ns is the time since fewer tasks were left
   std::string title;           // ranks with the same title and without lines share one
   std::string age;             // goes behind the title where it stands alone
   std::vector<std::string> lines;
@@ -29,7 +30,7 @@ struct RankPart {
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(rank, quiet_ns, title, age, lines, left_out, created, finished, queued, processed);
+    ar(rank, quiet_ns, failed, title, age, lines, left_out, created, finished, queued, processed);
   }
 };
 
@@ -38,6 +39,7 @@ struct RankHistory {
   std::uint64_t now_ns = 0;
   std::optional<std::uint64_t> quiet_ns;  // see RankPart; none: unknown
   bool active = false;                    // something has happened since the last look
+  bool failed = false;                    // see RankPart
   std::vector<std::uint64_t> busy_ns;     // by worker: how long what it runs has been seen there
 };
 
@@ -62,6 +64,8 @@ class RankActivity {
   RankActivity(env::Env& env, const std::vector<std::unique_ptr<RankRuntime>>& ranks);
 
   /// Compares counters of tasks and messages with those of the last look; true if any has changed.
+  /// Where the world has failed: true if fewer tasks are left than ever since, as tasks that ignore
+  /// the failure may go on for ever.
   bool look();
   /// Leaves out a time in which nothing can have happened, since the process was stopped.
   void skip(std::uint64_t ns);
@@ -73,6 +77,8 @@ class RankActivity {
   /// Observations of one rank.
   struct Watched {
     std::uint64_t activity = 0;
+    bool failed = false;
+    std::uint64_t left = 0;       // tasks, once the world has failed
     std::uint64_t active_ns = 0;  // when it was last seen to have changed
     bool active = false;          // it had, when last looked at
     struct Busy {

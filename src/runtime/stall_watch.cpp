@@ -34,6 +34,13 @@ constexpr std::uint64_t kDeafFactor = 4;
 // Time between the two looks that decide whether anything moves.
 constexpr std::uint64_t kLookNs = 20'000'000;
 
+/// "nothing has happened for 30.1 s", or what it is once the world has failed.
+std::string describe_quiet(std::uint64_t quiet_ns, bool failed) {
+  return fmt::format("{} for {}",
+                     failed ? "the run has failed, and has not ended" : "nothing has happened",
+                     show_time(quiet_ns));
+}
+
 std::uint64_t least_quiet_ns(const std::vector<RankPart>& parts) {
   std::uint64_t least = ~std::uint64_t{0};
   for (const RankPart& part : parts) least = std::min(least, part.quiet_ns);
@@ -383,16 +390,19 @@ void StallWatch::end_run(std::uint64_t quiet_ns) {
     }
   }
   if (layout_.process_count() > 1) wait_for(kLastWordsNs, [] { return false; });
-  options_.give_up(fmt::format("nothing has happened for {}: the run is given up (--stall-abort)",
-                               show_time(quiet_ns)));
+  const bool failed =
+      std::ranges::any_of(ranks_, [](const auto& rank) { return rank->core().failed(); });
+  options_.give_up(
+      fmt::format("{}: the run is given up (--stall-abort)", describe_quiet(quiet_ns, failed)));
 }
 
 void StallWatch::write(bool signalled, const std::string& note, std::vector<RankPart> parts,
                        const std::vector<int>& missing) {
   const std::uint64_t quiet_ns = least_quiet_ns(parts);
+  const bool failed = std::ranges::any_of(parts, &RankPart::failed);
   const std::string cause =
       signalled ? "requested by SIGUSR1"
-                : fmt::format("nothing has happened for {} (--stall-report)", show_time(quiet_ns));
+                : fmt::format("{} (--stall-report)", describe_quiet(quiet_ns, failed));
   options_.write(fmt::format("shoal: report of {}: {}{}\n{}\n", count(layout_.world_size, "rank"),
                              cause, note, merge_parts(std::move(parts), missing)));
 }

@@ -1,7 +1,8 @@
 // A program that leaves MPI to shoal: launched, it is a world of all processes, as often as it
 // likes. The first world decides how MPI is initialized, so it depends on the launch.
 //
-// runtime_launch_test [leave|exit]: a process leaves early, or exits inside a world.
+// runtime_launch_test [leave|apart|exit]: a process leaves early, where MPI is shoal's or the
+// program's, or exits inside a world.
 
 #include <fmt/core.h>
 #include <mpi.h>
@@ -106,6 +107,15 @@ int program(int argc, char** argv) {
       world.wait();
     });
     return 10 * first + second;
+  }
+  if (what == "apart") {
+    int granted = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+    int process = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &process);
+    const int code = process == 0 ? 0 : shoal::run(argc, argv, [](World& world) { world.wait(); });
+    MPI_Finalize();
+    return code;
   }
   if (what == "leave") {
     bool is_first = false;

@@ -50,6 +50,14 @@ class Failures(suite.Suite):
                   "process 0 exits inside shoal::run")
         self.ends("mpi_{mpi}_tests", "runtime_launch_test leave", "a process of this launch exits")
 
+    def test_process_that_never_comes(self):
+        """MPI is the program's: the others cannot know what a process does instead."""
+        self.ends("mpi_{mpi}_tests",
+                  "runtime_launch_test apart --stall-report 300ms --stall-abort 2s",
+                  "report: process [123] has waited in shoal::run[(][)] for 0[.]",
+                  "error: process [123] has waited in shoal::run[(][)] for 2[.]",
+                  "equally often and with the same communicator")
+
     def test_misuse(self):
         """MPI_Finalize inside of a run, and runs of two threads at once."""
         self.ends("mpi_{mpi}_tests", "runtime_launch_test finalize",

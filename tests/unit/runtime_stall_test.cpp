@@ -1,5 +1,6 @@
 // Programs that hang, or seem to, on real threads: what they say about themselves.
 
+#include <shoal/future.hpp>
 #include <shoal/loops.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
@@ -305,6 +306,41 @@ TEST(Stall, ReportedTwice_WhenItGoesOn) {
   run_world(1, 1, [&](World&) { gate.pass(); }, {"--stall-report", "50ms"});
   reader.join();
   EXPECT_THAT(tap.stop(), HasSubstr("runs the main function for "));
+}
+
+// Tasks that catch everything in a loop take the end of each wait for that of their own wait.
+TEST(Stall, TasksThatIgnoreTheFailure_AreReportedWithIt) {
+  std::atomic<bool> open{false};
+  StderrTap tap;
+  std::thread reader([&] {
+    EXPECT_TRUE(tap.await("has not ended", 1));
+    open = true;
+  });
+  const int code = run_world(2, 2,
+                             [&](World& world) {
+                               shoal::Promise<void> never(world);
+                               shoal::Future<void> future = never.future();
+                               world.spawn(
+                                   [&] {
+                                     while (!open) {
+                                       try {
+                                         world.async([] {}).get();
+                                         future.wait();
+                                       } catch (...) {  // CancelledError, again and again
+                                         shoal::yield();
+                                       }
+                                     }
+                                   },
+                                   {.name = "stubborn"});
+                               world.spawn([] { throw std::runtime_error("the first error"); });
+                               world.wait();
+                             },
+                             {"--stall-report", "50ms"});
+  reader.join();
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(tap.stop(), AllOf(ContainsRegex("the run has failed, and has not ended for "),
+                                HasSubstr("has failed, and drops tasks and messages"),
+                                HasSubstr("the first error"), HasSubstr("stubborn")));
 }
 
 // --- --stall-abort

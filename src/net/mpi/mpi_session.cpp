@@ -166,7 +166,7 @@ void MpiSession::duplicate(const MpiOptions& options) {
       options.communicator != nullptr ? mpi_.comm_at(options.communicator) : mpi_.comm_world;
   MpiRequest request = mpi_.request_null;
   mpi_check(mpi_, mpi_.comm_idup(parent, &communicator_, &request), {"MPI_Comm_idup"});
-  wait(request, {"MPI_Comm_idup"});
+  await_others(request, options, parent);
   mpi_check(mpi_, mpi_.comm_return_errors(communicator_), {"MPI_Comm_set_errhandler"});
   int process = 0;
   int count = 0;
@@ -180,6 +180,32 @@ void MpiSession::duplicate(const MpiOptions& options) {
   if (found == 0) tag_max_ = 32767;  // the standard's minimum
 }
 
+// Where MPI is the program's, nothing but the time tells that others do not come.
+void MpiSession::await_others(MpiRequest& request, const MpiOptions& options,
+                              MpiComm parent) const {
+  int process = 0;
+  mpi_check(mpi_, mpi_.comm_rank(parent, &process), {"MPI_Comm_rank"});
+  const auto say = [&](const char* kind, std::uint64_t waited_ns, const char* end) {
+    env::write_to_standard_error(fmt::format(
+        "shoal: {}: process {} has waited in shoal::run() for {:.1f} s for other processes of its "
+        "communicator: all of them call shoal::run(), equally often and with the same "
+        "communicator{}\n",
+        kind, process, static_cast<double>(waited_ns) / 1e9, end));
+  };
+  const std::uint64_t begin_ns = env_.now_ns();
+  std::uint64_t report_ns = options.report_ns;
+  wait(request, {"MPI_Comm_idup"}, [&] {
+    const std::uint64_t waited_ns = env_.now_ns() - begin_ns;
+    if (options.exit_timeout_ns > 0 && waited_ns >= options.exit_timeout_ns) {
+      say("error", waited_ns, ": the run is given up (--stall-abort)");
+      abort(1);
+    }
+    if (report_ns == 0 || waited_ns < report_ns) return;
+    say("report", waited_ns, " (--stall-report)");
+    report_ns = 2 * waited_ns;
+  });
+}
+
 std::string MpiSession::find_disagreement(const MpiOptions& options) const {
   std::vector<Setting> settings = options.settings;
   settings.push_back({"--ranks-per-process", std::to_string(options.ranks_per_process)});
@@ -191,7 +217,7 @@ std::string MpiSession::find_disagreement(const MpiOptions& options) const {
   return thread_error_.empty() ? net::find_disagreement(all) : thread_error_;
 }
 
-void MpiSession::wait(MpiRequest& request, const MpiCall& call) const {
+void MpiSession::wait(MpiRequest& request, const MpiCall& call, FunctionRef<void()> on_rest) const {
   MpiRest rest(env_);
   while (true) {
     int ended = 0;
@@ -200,6 +226,7 @@ void MpiSession::wait(MpiRequest& request, const MpiCall& call) const {
       mpi_check(mpi_, mpi_.test(&request, &ended, nullptr), call);
     }
     if (ended != 0) return;
+    on_rest();
     rest.pause();
   }
 }

@@ -1,6 +1,8 @@
 #pragma once
 // MPI's own start and end, and the communicator between the two.
 
+#include <shoal/detail/base/function.hpp>
+
 #include <string>
 #include <thread>
 #include <vector>
@@ -94,8 +96,9 @@ class MpiSession {
   /// Yields inside of MPI's calls, off during polls.
   [[nodiscard]] const MpiYields& yields() const { return yields_; }
 
-  /// MPI_Wait() that leaves the processor to others.
-  void wait(MpiRequest& request, const MpiCall& call) const;
+  /// MPI_Wait() that leaves the processor to others. `on_rest` is called between polls.
+  void wait(
+      MpiRequest& request, const MpiCall& call, FunctionRef<void()> on_rest = [] {}) const;
   /// Collective, blocking.
   std::vector<std::string> exchange(const std::string& mine) const;
   /// Collective: frees the communicator.
@@ -105,6 +108,7 @@ class MpiSession {
  private:
   std::string initialize(const MpiOptions& options);
   void duplicate(const MpiOptions& options);
+  void await_others(MpiRequest& request, const MpiOptions& options, MpiComm parent) const;
   [[nodiscard]] std::string find_disagreement(const MpiOptions& options) const;
 
   env::Env& env_;
