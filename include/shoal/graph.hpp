@@ -130,7 +130,7 @@ consteval void check_key_parameter() {
 
 [[noreturn]] void refuse_missing(const std::string& graph, const std::string& key,
                                  const char* function);
-[[noreturn]] void refuse_key(const TeamCore& scope, const std::string& graph, detail::TextValue key,
+[[noreturn]] void refuse_key(const TeamCore& core, const std::string& graph, detail::TextValue key,
                              std::string_view type);
 [[noreturn]] void refuse_indegree(const std::string& task, std::int64_t indegree);
 [[noreturn]] void refuse_count(const std::string& task, std::int64_t count);
@@ -169,18 +169,18 @@ class TaskGraph final : private team::Unsatisfied {
   /// another order on another rank.
   explicit TaskGraph(Team& team, std::string name = "graph",
                      const std::source_location& place = std::source_location::current())
-      : scope_(core_of(team)),
+      : core_(core_of(team)),
         name_(std::move(name)),
         place_(place),
-        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(scope_.scheduler().worker_count())) -
+        shard_mask_(std::bit_ceil(4 * static_cast<std::size_t>(core_.scheduler().worker_count())) -
                     1),
-        history_(scope_.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr),
-        is_recorded_(scope_.scheduler().options().recorder != nullptr) {
+        history_(core_.checks_graphs() ? std::make_unique<graph::History<K>>() : nullptr),
+        is_recorded_(core_.scheduler().options().recorder != nullptr) {
     if (is_recorded_) begin_recording();
     shards_ = std::make_unique<Shard[]>(shard_mask_ + 1);
-    scope_.add(*this);
+    core_.add(*this);
   }
-  ~TaskGraph() { scope_.remove(*this); }
+  ~TaskGraph() { core_.remove(*this); }
   TaskGraph(const TaskGraph&) = delete;
   TaskGraph& operator=(const TaskGraph&) = delete;
 
@@ -267,7 +267,7 @@ class TaskGraph final : private team::Unsatisfied {
     if constexpr (fits) {
       set_number(rank_, "set_rank", std::move(function));
       auto message = std::make_shared<ActiveMessage<K, int>>(
-          scope_, [this](const K& k, int count) { fulfill_from_outside(k, count); },
+          core_, [this](const K& k, int count) { fulfill_from_outside(k, count); },
           team::model_options("task graph '" + name_ + "': fulfill()"), place_);
       handlers_.push_back(message->number());
       forward_ = [message](int rank, const K& k, int count) {
@@ -340,7 +340,7 @@ class TaskGraph final : private team::Unsatisfied {
     constexpr bool fits = CallableAs<F, Cost, const K&>;
     static_assert(fits, "shoal: set_cost() takes a function Cost(const K&) of the graph's key");
     if constexpr (fits) set(cost_, std::move(function));
-    if (scope_.scheduler().memory_bound_limit() != nullptr) has_marks_ = true;
+    if (core_.scheduler().memory_bound_limit() != nullptr) has_marks_ = true;
     return *this;
   }
   /// Optional: the keys are numbered, 0 <= index(k) < size, each its own number. Dependencies are
@@ -392,7 +392,7 @@ class TaskGraph final : private team::Unsatisfied {
   void fulfill(const K& k, int count = 1) {
     if (rank_) {
       const int rank = rank_of(k);
-      if (rank != scope_.rank()) return forward_(rank, k, count);
+      if (rank != core_.rank()) return forward_(rank, k, count);
     }
     fulfill_here(k, count);
   }
@@ -418,7 +418,7 @@ class TaskGraph final : private team::Unsatisfied {
     const Rank rank(rank_here(k));
     const graph::Slot<K, T>* const to = find_slot<T>(slot);
     if (to != nullptr) {
-      to->send(k, rank, scope_.rank(), std::forward<V>(value));
+      to->send(k, rank, core_.rank(), std::forward<V>(value));
     } else if constexpr (graph::is_number_v<T>) {
       send_number(k, slot, rank, graph::AnyNumber::of(value), type_name<T>());
     } else {
@@ -482,8 +482,8 @@ class TaskGraph final : private team::Unsatisfied {
     for (const auto& key : keys) {
       const K& k = as_key(key);
       const Rank rank(rank_here(k));
-      (rank == scope_.rank() ? here : there).push_back(k);
-      if (rank == scope_.rank()) continue;
+      (rank == core_.rank() ? here : there).push_back(k);
+      if (rank == core_.rank()) continue;
       bool is_new = true;
       for (const Rank& known : ranks) is_new = is_new && known != rank;
       if (is_new) ranks.push_back(rank);
@@ -527,7 +527,7 @@ class TaskGraph final : private team::Unsatisfied {
                   "integer: convert it where the fraction may go");
     if constexpr (may_cut_v<N, K>) {
       if (!holds<K>(k)) [[unlikely]]
-        graph::refuse_key(scope_, name_, k, naming::type_text<K>());
+        graph::refuse_key(core_, name_, k, naming::type_text<K>());
     }
     if constexpr (std::is_same_v<N, K>) {
       return static_cast<const K&>(k);
@@ -562,13 +562,13 @@ class TaskGraph final : private team::Unsatisfied {
   }
   [[nodiscard]] int rank_of(const K& k) const {
     const int rank = rank_(k);
-    if (rank != scope_.rank().value() && (rank < 0 || rank >= scope_.size())) [[unlikely]]
-      graph::refuse_graph_rank(scope_, name_, task_name(k), rank);
+    if (rank != core_.rank().value() && (rank < 0 || rank >= core_.size())) [[unlikely]]
+      graph::refuse_graph_rank(core_, name_, task_name(k), rank);
     return rank;
   }
   /// Returns the rank of task k; without set_rank() all tasks are of this rank.
   [[nodiscard]] int rank_here(const K& k) const {
-    return rank_ ? rank_of(k) : scope_.rank().value();
+    return rank_ ? rank_of(k) : core_.rank().value();
   }
   void check_slot(int slot) const {
     const int count = inputs_ != nullptr ? inputs_->slot_count() : 0;
@@ -634,8 +634,8 @@ class TaskGraph final : private team::Unsatisfied {
                            Function<K(std::size_t)> key) {
     check_unused();
     dense_ = std::make_unique<graph::DenseTable>(size);
-    dense_waiting_ = std::make_unique<Waiting[]>(
-        static_cast<std::size_t>(scope_.scheduler().worker_count()) + 1);
+    dense_waiting_ =
+        std::make_unique<Waiting[]>(static_cast<std::size_t>(core_.scheduler().worker_count()) + 1);
     dense_index_ = std::move(index);
     dense_key_ = std::move(key);
   }
@@ -645,9 +645,9 @@ class TaskGraph final : private team::Unsatisfied {
     graph::check_key_parameter<F, K>();
     check_unused();
     auto inputs = std::make_shared<Table>(
-        scope_, name_, place_, std::move(function),
+        core_, name_, place_, std::move(function),
         [this](const K& k) { fulfill_from_outside(k, 1); },
-        [this](const K& k) { return rank_here(k) == scope_.rank(); });
+        [this](const K& k) { return rank_here(k) == core_.rank(); });
     inputs->add_handlers(handlers_);
     task_ = [inputs](const K& k) { inputs->run(k); };
     inputs_ = std::move(inputs);
@@ -693,7 +693,7 @@ class TaskGraph final : private team::Unsatisfied {
     if (!indegree_) graph::refuse_missing(name_, format_key(k), "set_indegree");
     if (!task_) graph::refuse_missing(name_, format_key(k), "set_task");
     if (!mapping_) {
-      const auto workers = static_cast<std::uint64_t>(scope_.scheduler().worker_count());
+      const auto workers = static_cast<std::uint64_t>(core_.scheduler().worker_count());
       mapping_ = [workers](const K& key) { return static_cast<int>(KeyHash<K>{}(key) % workers); };
     }
     used_.store(true, std::memory_order_release);
@@ -849,7 +849,7 @@ class TaskGraph final : private team::Unsatisfied {
   };
   // relaxed: the reader that sums them has seen the end of all tasks and messages that counted
   void count_waiting(std::int64_t change) {
-    const sched::Scheduler& scheduler = scope_.scheduler();
+    const sched::Scheduler& scheduler = core_.scheduler();
     const int slot = scheduler.count_slot();
     std::atomic<std::int64_t>& count = dense_waiting_[static_cast<std::size_t>(slot)].count;
     if (slot == scheduler.worker_count()) {
@@ -861,7 +861,7 @@ class TaskGraph final : private team::Unsatisfied {
   [[nodiscard]] std::uint64_t dense_waiting_count() const {
     if (dense_ == nullptr) return 0;
     std::int64_t sum = 0;
-    for (int slot = 0; slot <= scope_.scheduler().worker_count(); ++slot) {
+    for (int slot = 0; slot <= core_.scheduler().worker_count(); ++slot) {
       sum += dense_waiting_[static_cast<std::size_t>(slot)].count.load(std::memory_order_relaxed);
     }
     return static_cast<std::uint64_t>(sum > 0 ? sum : 0);
@@ -885,21 +885,21 @@ class TaskGraph final : private team::Unsatisfied {
   }
 
   void spawn(const K& k) {
-    const int workers = scope_.scheduler().worker_count();
+    const int workers = core_.scheduler().worker_count();
     const int worker = mapping_(k);
     if (worker < 0 || worker >= workers) graph::refuse_worker(task_name(k), worker, workers);
     std::unique_ptr<sched::Task> task(new KeyTask(*this, k));
-    task->scope = &scope_;
+    task->scope = &core_;
     task->worker = static_cast<std::int16_t>(worker);
     if (priority_) task->priority = priority_(k);
     if (has_marks_) [[unlikely]]
       mark(*task, k);
-    scope_.scheduler().submit(std::move(task));
+    core_.scheduler().submit(std::move(task));
   }
 
   [[gnu::noinline]] void mark(sched::Task& task, const K& k) const {
     if (binding_) task.bound = binding_(k);
-    const sched::Scheduler& scheduler = scope_.scheduler();
+    const sched::Scheduler& scheduler = core_.scheduler();
     if (scheduler.memory_bound_limit() == nullptr) return;
     const bool is_marked = memory_bound_ ? memory_bound_(k) : cost_ && cost_(k).is_memory_bound();
     if (is_marked) scheduler.mark_memory_bound(task);
@@ -908,7 +908,7 @@ class TaskGraph final : private team::Unsatisfied {
   [[gnu::noinline]] void begin_recording() {
     sched::record_place(name_, place_);
     join_of_graph_ =
-        graph::mixed(static_cast<std::uint64_t>(scope_.rank().value()), sched::new_join());
+        graph::mixed(static_cast<std::uint64_t>(core_.rank().value()), sched::new_join());
   }
   // The number, in traces, of the dependencies of the task whose key has this hash. Tasks of other
   // graphs and ranks have others.
@@ -950,7 +950,7 @@ class TaskGraph final : private team::Unsatisfied {
     return std::move(list).lines(unsatisfied_count());
   }
 
-  void close_handlers() override { scope_.close_handlers(handlers_); }
+  void close_handlers() override { core_.close_handlers(handlers_); }
   void at_rest() override {
     if (history_ != nullptr) history_->forget();
     in_use_.store(false, std::memory_order_relaxed);
@@ -987,7 +987,7 @@ class TaskGraph final : private team::Unsatisfied {
     return std::nullopt;
   }
 
-  TeamCore& scope_;
+  TeamCore& core_;
   const std::string name_;
   const std::source_location place_;
   Function<int(const K&)> indegree_;

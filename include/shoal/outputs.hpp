@@ -53,11 +53,9 @@ class Outputs {
  public:
   /// `name` is used in errors.
   explicit Outputs(Team& team, std::string name = "outputs")
-      : scope_(core_of(team)),
-        name_(std::move(name)),
-        shards_(std::make_unique<Shard[]>(kShards)) {}
+      : core_(core_of(team)), name_(std::move(name)), shards_(std::make_unique<Shard[]>(kShards)) {}
   ~Outputs() {
-    if (scope_.failed()) return;
+    if (core_.failed()) return;
     const std::string text = unread();
     if (!text.empty()) graph::warn_of_unread(text);
   }
@@ -159,7 +157,7 @@ class Outputs {
     return total == 0 ? std::string() : graph::text_of_unread(name_, some, total);
   }
 
-  const TeamCore& scope_;
+  const TeamCore& core_;
   const std::string name_;
   const std::unique_ptr<Shard[]> shards_;
 };

@@ -18,9 +18,9 @@ int edatGetNumWorkers(void) { return running("edatGetNumWorkers").world().worker
 
 int edatGetWorker(void) {
   return guarded_in_task("edatGetWorker", [](const Program& program) {
-    const shoal::TeamCore& scope = program.world().core();
-    const int slot = scope.scheduler().count_slot();
-    return slot == scope.counts.foreign_slot() ? -1 : slot;
+    const shoal::TeamCore& core = program.world().core();
+    const int slot = core.scheduler().count_slot();
+    return slot == core.counts.foreign_slot() ? -1 : slot;
   });
 }
 

@@ -35,7 +35,7 @@ class EventWait final : public sched::Waitable {
  public:
   /// For all of the dependencies, or any of them.
   EventWait(Core& core, const std::vector<Dependency>& dependencies, bool any)
-      : Waitable(core.scope_.scheduler()), core_(core), dependencies_(dependencies), any_(any) {}
+      : Waitable(core.team_.scheduler()), core_(core), dependencies_(dependencies), any_(any) {}
 
   bool enlist(sync::Waiter& waiter) override;
   bool withdraw(sync::Waiter& waiter) override;
@@ -80,7 +80,7 @@ ConsumerKind kind_of(const EventTaskOptions& options) {
 class Core::Runner final : public sched::Task {
  public:
   Runner(Core& core, int task_priority) : core_(core) {
-    scope = &core.scope_;
+    scope = &core.team_;
     priority = task_priority;
   }
   void run() override {
@@ -115,23 +115,23 @@ class Core::Runner final : public sched::Task {
   std::atomic<const TaskBody*> body_{nullptr};
 };
 
-Core::Core(TeamCore& scope, std::string name, MatchingRule rule, const std::source_location& place)
-    : scope_(scope),
+Core::Core(TeamCore& team, std::string name, MatchingRule rule, const std::source_location& place)
+    : team_(team),
       name_(std::move(name)),
-      locks_(scope.scheduler()),
-      sources_(scope.scheduler()),
-      outbox_(scope.rank(), scope.size()),
+      locks_(team.scheduler()),
+      sources_(team.scheduler()),
+      outbox_(team.rank(), team.size()),
       matcher_(rule),
-      inbox_(scope.rank(), scope.size()),
+      inbox_(team.rank(), team.size()),
       message_(
-          scope, [this](const Parcel& parcel) { receive(parcel); },
+          team, [this](const Parcel& parcel) { receive(parcel); },
           team::model_options(fmt::format("events '{}'", name_)), place) {
-  scope_.add(*this);
+  team_.add(*this);
 }
 
-Core::~Core() { scope_.remove(*this); }
+Core::~Core() { team_.remove(*this); }
 
-void Core::close_handlers() { scope_.close_handlers(std::array{message_.number()}); }
+void Core::close_handlers() { team_.close_handlers(std::array{message_.number()}); }
 
 EventList Core::to_events(const std::vector<Payload>& payloads) {
   EventList events;
@@ -167,7 +167,7 @@ std::string Core::name_of(const TaskBody& task) const {
 
 void Core::check_rank(Rank rank, const Who& who) const {
   if (rank >= 0 && rank < size()) return;
-  scope_.refuse_rank(who(), rank.value());
+  team_.refuse_rank(who(), rank.value());
 }
 
 std::vector<Dependency> Core::expand(const std::vector<EventDependency>& dependencies,
@@ -255,7 +255,7 @@ void Core::submit_runners(const Ready& ready) {
   for (const auto& instance : ready) {
     TaskBody& task = task_of(*instance);
     if (!task.is_wait) {
-      scope_.scheduler().submit(std::make_unique<Runner>(*this, task.priority));
+      team_.scheduler().submit(std::make_unique<Runner>(*this, task.priority));
     } else if (sync::Waiter* const waiter = static_cast<WaitBody&>(task).waiter) {
       waiter->wake();
     }
@@ -388,7 +388,7 @@ void Core::insist(Send send) {
   try {
     send();
   } catch (...) {
-    scope_.fail(fmt::format("fire() of events '{}'", name_), std::current_exception());
+    team_.fail(fmt::format("fire() of events '{}'", name_), std::current_exception());
     throw;
   }
 }

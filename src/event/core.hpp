@@ -123,7 +123,7 @@ class EventWait;
 
 class Core final : private team::Unsatisfied {
  public:
-  Core(TeamCore& scope, std::string name, MatchingRule rule, const std::source_location& place);
+  Core(TeamCore& team, std::string name, MatchingRule rule, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -166,8 +166,8 @@ class Core final : private team::Unsatisfied {
     EventList events;
   };
 
-  [[nodiscard]] Rank rank() const { return scope_.rank(); }
-  [[nodiscard]] int size() const { return scope_.size(); }
+  [[nodiscard]] Rank rank() const { return team_.rank(); }
+  [[nodiscard]] int size() const { return team_.size(); }
   /// `who`: subject of the text of a refusal.
   using Who = FunctionRef<std::string()>;
   [[nodiscard]] std::vector<Dependency> expand(const std::vector<EventDependency>& dependencies,
@@ -204,7 +204,7 @@ class Core final : private team::Unsatisfied {
   void note_use() { in_use_.store(true, std::memory_order_relaxed); }
   void check_runs() const;
 
-  TeamCore& scope_;
+  TeamCore& team_;
   const std::string name_;
   std::atomic<bool> in_use_{false};  // since a wait() has returned
   bool run_has_ended_ = false;       // written when the workers have stopped

@@ -10,15 +10,15 @@
 
 namespace shoal::flow {
 
-Core::Core(TeamCore& scope, std::string name, const FlowOptions& options,
+Core::Core(TeamCore& team, std::string name, const FlowOptions& options,
            const std::source_location& place)
-    : scope_(scope),
+    : team_(team),
       name_(std::move(name)),
       place_(place),
-      handles_(name_, scope, instances_, options.pruned),
+      handles_(name_, team, instances_, options.pruned),
       transfers_(*this, options) {
   std::shared_ptr<FlowScheduler> order = options.scheduler;
-  const auto* const defaults = scope.messenger().services().find<Defaults>();
+  const auto* const defaults = team.messenger().services().find<Defaults>();
   if (order == nullptr && defaults != nullptr) {
     order = make_flow_scheduler(defaults->scheduler, defaults->models);
   }
@@ -34,15 +34,15 @@ Core::Core(TeamCore& scope, std::string name, const FlowOptions& options,
         number == 1 ? defaults->dag : fmt::format("{}.{}", defaults->dag, number);
     if (rank() == 0) dag_ = std::make_unique<Dag>(path, name_);
   }
-  if (scope.size() > 1 && !options.pruned) comparison_ = std::make_unique<Comparison>(*this);
-  if (scope.size() > 1 && options.pruned) pruned_end_ = std::make_unique<PrunedEnd>(*this);
+  if (team.size() > 1 && !options.pruned) comparison_ = std::make_unique<Comparison>(*this);
+  if (team.size() > 1 && options.pruned) pruned_end_ = std::make_unique<PrunedEnd>(*this);
   static_cast<void>(add_sequence(name_, options));
   reports_ = std::make_unique<Sequence>(*this, name_ + ", reports", options, nullptr);
-  scope_.add(*this);
+  team_.add(*this);
 }
 
 Core::~Core() {
-  scope_.remove(*this);
+  team_.remove(*this);
   drop_waiting_tasks();
   handles_.remove_all();
   instances_.for_each([](Instance& instance) { instance.end(); });
@@ -71,7 +71,7 @@ void Core::close_handlers() {
   transfers_.add_handlers(handlers);
   if (comparison_ != nullptr) comparison_->add_handlers(handlers);
   if (pruned_end_ != nullptr) pruned_end_->add_handlers(handlers);
-  scope_.close_handlers(handlers);
+  team_.close_handlers(handlers);
 }
 
 // An exception has passed its end, which waits else.

@@ -53,10 +53,10 @@ class Handles {
  public:
   /// `pruned`: ids of data have a signature, since no comparison of the programs finds that ranks
   /// register them in another order.
-  Handles(std::string flow, const TeamCore& scope, Instances& instances, bool pruned)
+  Handles(std::string flow, const TeamCore& team, Instances& instances, bool pruned)
       : flow_(std::move(flow)),
-        scope_(scope),
-        rank_(scope.rank()),
+        team_(team),
+        rank_(team.rank()),
         pruned_(pruned),
         instances_(instances) {}
 
@@ -94,7 +94,7 @@ class Handles {
   };
 
   const std::string flow_;
-  const TeamCore& scope_;
+  const TeamCore& team_;
   const int rank_;
   const bool pruned_;
   Instances& instances_;
@@ -109,16 +109,16 @@ class Handles {
 class Core final : private team::Unsatisfied {
  public:
   /// `place`: in the program, where it made the flow.
-  Core(TeamCore& scope, std::string name, const FlowOptions& options,
+  Core(TeamCore& team, std::string name, const FlowOptions& options,
        const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  [[nodiscard]] TeamCore& team() const { return scope_; }
-  [[nodiscard]] sched::Scheduler& scheduler() const { return scope_.scheduler(); }
-  [[nodiscard]] int rank() const { return scope_.rank(); }
-  [[nodiscard]] int size() const { return scope_.size(); }
+  [[nodiscard]] TeamCore& team() const { return team_; }
+  [[nodiscard]] sched::Scheduler& scheduler() const { return team_.scheduler(); }
+  [[nodiscard]] int rank() const { return team_.rank(); }
+  [[nodiscard]] int size() const { return team_.size(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::source_location& place() const { return place_; }
   [[nodiscard]] Sequence& main() { return *sequences_.front(); }
@@ -130,7 +130,7 @@ class Core final : private team::Unsatisfied {
   [[nodiscard]] Sequence& add_sequence(std::string name, const FlowOptions& options);
   /// Lets messages of this flow be handled.
   void open_handlers() {
-    if (!scope_.handlers().all_open()) scope_.open_handlers();
+    if (!team_.handlers().all_open()) team_.open_handlers();
   }
 
   [[nodiscard]] Instances& instances() { return instances_; }
@@ -164,7 +164,7 @@ class Core final : private team::Unsatisfied {
   void attempts_begin() override { instances_.look_always(); }
   void drop_waiting_tasks();
 
-  TeamCore& scope_;
+  TeamCore& team_;
   const std::string name_;
   const std::source_location place_;
   bool run_has_ended_ = false;  // written when the workers have stopped

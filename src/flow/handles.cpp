@@ -100,8 +100,8 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
   const auto datum = [&options] {
     return options.name.empty() ? std::string("a datum") : fmt::format("'{}'", options.name);
   };
-  if (owner < 0 || owner >= scope_.size())
-    scope_.refuse_rank(fmt::format("flow '{}': owner of {}", flow_, datum()), owner);
+  if (owner < 0 || owner >= team_.size())
+    team_.refuse_rank(fmt::format("flow '{}': owner of {}", flow_, datum()), owner);
   const std::uint64_t signature = pruned_ ? signature_of(type, options.name) : 0;
   Handle* handle = nullptr;
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
@@ -159,7 +159,7 @@ Handle& Handles::add(const DataType& type, const Shape& shape, const DataOptions
 void Handles::describe(const Handle& handle) const {
   trace::describe_name(
       trace::Fact::datum, handle.name(),
-      fmt::format("{} {}", handle.size_bytes(), scope_.to_world(Rank(handle.owner)).value()));
+      fmt::format("{} {}", handle.size_bytes(), team_.to_world(Rank(handle.owner)).value()));
 }
 
 Handle& Handles::add_part(Handle& whole, const Shape& shape, std::size_t index, void* object) {

@@ -158,15 +158,15 @@ void refuse_missing_input(const std::string& graph, const std::string& key, int 
       graph, key, slot));
 }
 
-void refuse_graph_rank(const TeamCore& scope, const std::string& graph, const std::string& task,
+void refuse_graph_rank(const TeamCore& core, const std::string& graph, const std::string& task,
                        std::int64_t rank) {
-  scope.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
+  core.refuse_rank(fmt::format("task graph '{}': set_rank() of {}", graph, task), rank);
 }
 
-void refuse_key(const TeamCore& scope, const std::string& graph, detail::TextValue key,
+void refuse_key(const TeamCore& core, const std::string& graph, detail::TextValue key,
                 std::string_view type) {
   detail::refuse_number(
-      fmt::format("task graph '{}': key on rank {}", graph, scope.scheduler().rank().value()), key,
+      fmt::format("task graph '{}': key on rank {}", graph, core.scheduler().rank().value()), key,
       type);
 }
 

@@ -76,7 +76,7 @@ void Remote::compare(const Declaration& mine, const Declaration& theirs) const {
 Future<std::uint64_t> Remote::allocate_on(Rank rank, std::size_t size_bytes,
                                           std::size_t alignment) {
   check_range({rank.value(), 0, 0, 0, 1}, "allocation");
-  auto pending = sync::Ref(new PendingValue<std::uint64_t>(scope_.scheduler()));
+  auto pending = sync::Ref(new PendingValue<std::uint64_t>(team_.scheduler()));
   Future<std::uint64_t> offset = pending->future();
   const Asker asker =
       begin(*pending, rank.value(), reinterpret_cast<std::byte*>(&*pending->value), 0);

@@ -43,8 +43,8 @@ std::uint64_t chosen_bytes(const std::string& name, std::size_t asked, std::size
 }
 
 /// The options with all sizes filled in.
-GlobalMemoryOptions complete(TeamCore& scope, GlobalMemoryOptions options) {
-  const auto* const found = scope.messenger().services().find<Defaults>();
+GlobalMemoryOptions complete(TeamCore& team, GlobalMemoryOptions options) {
+  const auto* const found = team.messenger().services().find<Defaults>();
   const Defaults defaults = found != nullptr ? *found : Defaults();
   options.heap_bytes = chosen_bytes(options.name, options.heap_bytes, defaults.heap_bytes);
   constexpr std::size_t kRmaBytesMin = 16;  // words are read as a whole
@@ -57,14 +57,11 @@ GlobalMemoryOptions complete(TeamCore& scope, GlobalMemoryOptions options) {
 
 }  // namespace
 
-Core::Core(TeamCore& scope, const GlobalMemoryOptions& options, const std::source_location& place)
-    : Core(complete(scope, options), scope, place) {}
+Core::Core(TeamCore& team, const GlobalMemoryOptions& options, const std::source_location& place)
+    : Core(complete(team, options), team, place) {}
 
-Core::Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place)
-    : scope_(scope),
-      rank_(scope.rank().value()),
-      size_(scope.size()),
-      heap_bytes_(options.heap_bytes) {
+Core::Core(const GlobalMemoryOptions& options, TeamCore& team, const std::source_location& place)
+    : team_(team), rank_(team.rank().value()), size_(team.size()), heap_bytes_(options.heap_bytes) {
   remote_ = std::make_unique<Remote>(*this, options, place);
   id_ = remote_->id();
   heap_ = remote_->heap().data();

@@ -26,8 +26,8 @@ namespace shoal::memory {
 bool Remote::may_be_near(int rank) const {
   // With --sim-races, each access is one of the calling task, not of a handler at the target.
   if (sync::watches_strands()) return true;
-  const net::Fabric& fabric = scope_.messenger().fabric();
-  const Rank world = scope_.to_world(Rank(rank));
+  const net::Fabric& fabric = team_.messenger().fabric();
+  const Rank world = team_.to_world(Rank(rank));
   if (fabric.layout().is_local(world)) return true;
   return fabric.transport() != nullptr &&
          fabric.transport()->shares_memory(fabric.layout().process_of(world));
@@ -51,8 +51,8 @@ void Remote::tell_when_exposed(int origin) {
     if (!exposed && askers_.size() > 1) return;  // the first one has it exposed
   }
   if (exposed) return tell(origin, HeapPlace::Path::window);
-  auto done = team::make_event(scope_, owner_text("exposed global"), [this] { on_exposed(); });
-  windows_->expose(heap_.memory(), scope_.messenger().rank(), done.release());
+  auto done = team::make_event(team_, owner_text("exposed global"), [this] { on_exposed(); });
+  windows_->expose(heap_.memory(), team_.messenger().rank(), done.release());
 }
 
 void Remote::on_exposed() {
@@ -68,7 +68,7 @@ void Remote::on_exposed() {
 // Maps the asker's table, to take the address of the heap out of it in the end.
 bool Remote::lend_to(const PlaceRequest& request) {
   if (!may_share_ || checks_) return false;
-  if (scope_.messenger().fabric().layout().is_local(scope_.to_world(Rank(request.rank)))) {
+  if (team_.messenger().fabric().layout().is_local(team_.to_world(Rank(request.rank)))) {
     return true;
   }
   try {
@@ -96,7 +96,7 @@ void Remote::end_reach() {
     const sync::Lock lock(mutex_);
     for (const Bases& bases : lent_to_) bases.data()[core_.rank_].store(nullptr);
   }
-  scope_.keep_until_rest(heap_.memory());
+  team_.keep_until_rest(heap_.memory());
 }
 
 /// Enters the address of a heap in the table; returns it, or nullptr if messages reach the heap.
@@ -125,9 +125,9 @@ std::byte* Remote::take_base(const HeapPlace& place, bool is_here, Peer& peer) {
 
 void Remote::on_place(const HeapPlace& place) {
   sync::Ref<PendingValue<void>> asked;
-  const Rank world = scope_.to_world(Rank(place.rank));
+  const Rank world = team_.to_world(Rank(place.rank));
   const bool is_here =
-      sync::watches_strands() || scope_.messenger().fabric().layout().is_local(world);
+      sync::watches_strands() || team_.messenger().fabric().layout().is_local(world);
   sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) {
     Peer& peer = peers_[place.rank];
     std::byte* const base = has_attempts_ ? nullptr : take_base(place, is_here, peer);
@@ -149,7 +149,7 @@ Remote::Path Remote::connect(int rank) {
     asks = peer.path == Path::unknown;
     if (asks) {
       peer.path = Path::asking;
-      peer.asked = sync::Ref(new PendingValue<void>(scope_.scheduler()));
+      peer.asked = sync::Ref(new PendingValue<void>(team_.scheduler()));
       peer.known = peer.asked->future();
     }
     known = peer.known.shared_state();
@@ -260,14 +260,14 @@ void Remote::get_by_window(const Range& from, std::uint64_t address, std::byte* 
   if (!get->entered) return;
   rma_count_.fetch_add(1, std::memory_order_relaxed);
   const Asker asker = begin(pending, from.rank, to, from.block_bytes);
-  const Rank owner = scope_.to_world(Rank(from.rank));
+  const Rank owner = team_.to_world(Rank(from.rank));
   const auto start = [&](std::uint64_t place, std::span<std::byte> bytes) {
-    auto arrived = team::make_event(scope_, owner_text("get by MPI to the"),
+    auto arrived = team::make_event(team_, owner_text("get by MPI to the"),
                                     [this, id = asker.id, offset = from.offset, get] {
                                       if (get->under_way.fetch_sub(1) == 1)
                                         end_window_get(id, offset, *get);
                                     });
-    windows_->get(scope_.messenger().rank(), owner, place, bytes, arrived.release());
+    windows_->get(team_.messenger().rank(), owner, place, bytes, arrived.release());
   };
   start(address, std::span(to, from.block_bytes));
   start(address - from.offset, std::as_writable_bytes(std::span(&get->mark, 1)));

@@ -17,8 +17,8 @@ namespace shoal::memory {
 
 namespace {
 
-bool process_shares(TeamCore& scope) {
-  const net::Fabric& fabric = scope.messenger().fabric();
+bool process_shares(TeamCore& team) {
+  const net::Fabric& fabric = team.messenger().fabric();
   if (fabric.transport() == nullptr) return false;
   for (int process = 0; process < fabric.layout().process_count(); ++process) {
     if (process != fabric.layout().process && fabric.transport()->shares_memory(process)) {
@@ -28,15 +28,15 @@ bool process_shares(TeamCore& scope) {
   return false;
 }
 
-bool chosen_checks(const GlobalMemoryOptions& options, TeamCore& scope) {
+bool chosen_checks(const GlobalMemoryOptions& options, TeamCore& team) {
   if (options.checks == GlobalMemoryOptions::Checks::as_run) {
-    return scope.checks_graphs() && !sync::watches_strands();  // see may_be_near()
+    return team.checks_graphs() && !sync::watches_strands();  // see may_be_near()
   }
   return options.checks == GlobalMemoryOptions::Checks::on;
 }
 
-Defaults defaults_of(TeamCore& scope) {
-  const auto* const defaults = scope.messenger().services().find<Defaults>();
+Defaults defaults_of(TeamCore& team) {
+  const auto* const defaults = team.messenger().services().find<Defaults>();
   return defaults != nullptr ? *defaults : Defaults();
 }
 
@@ -94,36 +94,36 @@ class LandingPlace {
 
 Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source_location& made_at)
     : core_(core),
-      scope_(core.team()),
+      team_(core.team()),
       name_(options.name),
-      checks_(chosen_checks(options, scope_)),
-      may_share_(process_shares(scope_)),
+      checks_(chosen_checks(options, team_)),
+      may_share_(process_shares(team_)),
       local_heap_bytes_(options.local_heap_bytes),
-      windows_(checks_ ? nullptr : defaults_of(scope_).windows),
+      windows_(checks_ ? nullptr : defaults_of(team_).windows),
       rma_bytes_(options.rma_bytes),
-      here_(defaults_of(scope_).here),
+      here_(defaults_of(team_).here),
       heap_({.owner = owner_text("global"),
              .option = "--global-heap, GlobalMemoryOptions::heap_bytes",
              .size_bytes = core.heap_bytes_,
              .collective_bytes = core.heap_bytes_ / 2,
              .shared = may_share_ && !checks_,
              .checks = checks_}),
-      bases_(scope_.size(), may_share_ && !checks_),
-      puts_(new PendingValue<void>(scope_.scheduler())),
+      bases_(team_.size(), may_share_ && !checks_),
+      puts_(new PendingValue<void>(team_.scheduler())),
       tell_(
-          scope_, [this](const HeapPlace& where) { on_place(where); }, named("place of a heap"),
+          team_, [this](const HeapPlace& where) { on_place(where); }, named("place of a heap"),
           made_at),
       got_(
-          scope_, [this](RequestId id, Bytes bytes) { on_got(id, bytes); }, named("answer to get"),
+          team_, [this](RequestId id, Bytes bytes) { on_got(id, bytes); }, named("answer to get"),
           made_at),
       done_(
-          scope_, [this](RequestId id, std::uint64_t value) { on_done(id, value); },
-          named("answer"), made_at),
+          team_, [this](RequestId id, std::uint64_t value) { on_done(id, value); }, named("answer"),
+          made_at),
       refused_(
-          scope_, [this](RequestId id, const std::string& text) { on_refused(id, text); },
+          team_, [this](RequestId id, const std::string& text) { on_refused(id, text); },
           named("refusal"), made_at),
       got_large_(
-          scope_,
+          team_,
           [this](std::size_t size_bytes, const Landing& landing) {
             landing.place = std::make_shared<LandingPlace>(take(landing.id), size_bytes);
             return landing.place->bytes();
@@ -131,33 +131,33 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
           [this](std::span<std::byte> /*bytes*/, const Landing& landing) { on_got_large(landing); },
           [] {}, named("large answer to get"), made_at),
       ask_(
-          scope_, [this](const PlaceRequest& request) { on_asked(request); },
+          team_, [this](const PlaceRequest& request) { on_asked(request); },
           named("where is the heap"), made_at),
       get_(
-          scope_, [this](const GetRequest& request) { on_get(request); }, named("get"), made_at),
+          team_, [this](const GetRequest& request) { on_get(request); }, named("get"), made_at),
       put_(
-          scope_, [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); },
+          team_, [this](const PutRequest& request, Bytes bytes) { on_put(request, bytes); },
           named("put"), made_at),
       word_(
-          scope_, [this](const WordRequest& request) { on_word(request); },
+          team_, [this](const WordRequest& request) { on_word(request); },
           named("operation on a word"), made_at),
       batch_(
-          scope_,
+          team_,
           [this](const BatchRequest& request, Offsets offsets, Bytes values) {
             on_batch(request, offsets, values);
           },
           named("operation on many elements"), made_at),
       allocate_(
-          scope_, [this](const AllocateRequest& request) { on_allocate(request); },
+          team_, [this](const AllocateRequest& request) { on_allocate(request); },
           named("allocate"), made_at),
       free_(
-          scope_, [this](std::uint64_t offset) { heap_.free(offset, false); }, named("free"),
+          team_, [this](std::uint64_t offset) { heap_.free(offset, false); }, named("free"),
           made_at),
       declare_(
-          scope_, [this](const Declaration& made) { on_declared(made); },
+          team_, [this](const Declaration& made) { on_declared(made); },
           named("collective allocation"), made_at),
       put_large_(
-          scope_,
+          team_,
           [this](std::size_t size_bytes, const PutRequest& request) {
             return std::span(place(request.to.offset), size_bytes);
           },
@@ -168,7 +168,7 @@ Remote::Remote(Core& core, const GlobalMemoryOptions& options, const std::source
   got_large_.leave_unchecked();  // see on_got_large()
   core_.bases_ = bases_.data();
   if (here_ != nullptr) here_->add(key(), core_);
-  scope_.add(*this);
+  team_.add(*this);
 }
 
 AmOptions Remote::named(const char* what) const {
@@ -176,7 +176,7 @@ AmOptions Remote::named(const char* what) const {
 }
 
 Remote::~Remote() {
-  scope_.remove(*this);
+  team_.remove(*this);
   end_reach();
   std::vector<sync::Ref<Pending>> unanswered;
   requests_.for_each([&unanswered](Request& request) {
@@ -189,18 +189,18 @@ Remote::~Remote() {
 }
 
 void Remote::close_handlers() {
-  scope_.close_handlers(std::array{tell_.number(), got_.number(), done_.number(), refused_.number(),
-                                   got_large_.number(), ask_.number(), get_.number(), put_.number(),
-                                   word_.number(), batch_.number(), allocate_.number(),
-                                   free_.number(), declare_.number(), put_large_.number()});
+  team_.close_handlers(std::array{tell_.number(), got_.number(), done_.number(), refused_.number(),
+                                  got_large_.number(), ask_.number(), get_.number(), put_.number(),
+                                  word_.number(), batch_.number(), allocate_.number(),
+                                  free_.number(), declare_.number(), put_large_.number()});
 }
 
 std::uint32_t Remote::id() const {
   const std::uint64_t mixed =
-      (scope_.id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) * 0xD6E8FEB86659FD93U +
+      (team_.id() * 0x9E3779B97F4A7C15U + ask_.number() + 1) * 0xD6E8FEB86659FD93U +
       ask_.signature() * 0x9E3779B97F4A7C15U;
   // Memories of one world differ whatever its number is.
-  const std::uint64_t world = defaults_of(scope_).world * 0x9E3779B97F4A7C15U;
+  const std::uint64_t world = defaults_of(team_).world * 0x9E3779B97F4A7C15U;
   return static_cast<std::uint32_t>((mixed ^ world) >> 32U) | 1U;
 }
 
@@ -227,7 +227,7 @@ void Remote::on_get(const GetRequest& request) {
     if (request.large != 0) {
       const Bytes bytes(begin, size_bytes);
       Landing landing{request.asker.id, request.from.offset};
-      if (scope_.messenger().checks_payloads()) {
+      if (team_.messenger().checks_payloads()) {
         landing.checked = 1;
         landing.checksum = net::checksum_of(bytes);
       }
@@ -297,7 +297,7 @@ void Remote::put_large(const Range& to, const std::byte* from, Pending& pending)
   }
   // The caller may reuse its memory on return, or it goes as its stack unwinds: the function is
   // destroyed when nothing reads it any more, also if the team has failed.
-  const sync::Ref<Pending> reading(new PendingValue<void>(scope_.scheduler()));
+  const sync::Ref<Pending> reading(new PendingValue<void>(team_.scheduler()));
   static_cast<void>(reading->enter());
   const auto leave = [](Pending* read) {
     read->leave();
@@ -349,7 +349,7 @@ void Remote::on_refused(RequestId id, const std::string& text) {
   const Request request = take(id);
   if (request.pending == nullptr) return;
   const auto error = std::make_exception_ptr(CheckError(text));
-  if (!request.pending->refuse(error)) scope_.fail("a put that nothing waited for", error);
+  if (!request.pending->refuse(error)) team_.fail("a put that nothing waited for", error);
   request.pending->end_one();
 }
 
@@ -364,7 +364,7 @@ void Remote::follow(Pending& pending) {
 // Begins a new group of puts, which ends after the one before; returns that.
 sync::Ref<PendingValue<void>> Remote::next_puts() {
   sync::Ref<PendingValue<void>> before = puts_;
-  puts_ = sync::Ref(new PendingValue<void>(scope_.scheduler()));
+  puts_ = sync::Ref(new PendingValue<void>(team_.scheduler()));
   puts_some_ = false;
   puts_->add();  // a later quiet() waits for the earlier ones, too
   before->then_as_group(sync::Ref<Pending>(puts_));
@@ -451,7 +451,7 @@ std::vector<std::string> Remote::describe_unsatisfied() const {
 }
 
 void Remote::give_up(const TeamCore& failed, std::vector<team::GivenUp>& promises) {
-  if (&failed != &scope_) return;
+  if (&failed != &team_) return;
   requests_.for_each([&promises](Request& request) {
     if (request.pending == nullptr) return;
     promises.emplace_back([pending = std::move(request.pending)](const std::exception_ptr& error) {

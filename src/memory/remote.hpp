@@ -198,7 +198,7 @@ class Remote final : private team::Unsatisfied {
   void on_asked(const PlaceRequest& request);
   [[nodiscard]] bool lend_to(const PlaceRequest& request);
   void end_reach();
-  [[nodiscard]] CoresHere::Key key() const { return {scope_.id(), ask_.number()}; }
+  [[nodiscard]] CoresHere::Key key() const { return {team_.id(), ask_.number()}; }
   [[nodiscard]] std::byte* take_base(const HeapPlace& place, bool is_here, Peer& peer);
   void tell(int origin, HeapPlace::Path path);
   void tell_when_exposed(int origin);
@@ -269,7 +269,7 @@ class Remote final : private team::Unsatisfied {
   void give_up(const TeamCore& failed, std::vector<team::GivenUp>& promises) override;
 
   Core& core_;
-  TeamCore& scope_;
+  TeamCore& team_;
   bool run_has_ended_ = false;  // written when no thread of the run is left
   bool has_attempts_ SHOAL_GUARDED_BY(mutex_) = false;
   const std::string name_;

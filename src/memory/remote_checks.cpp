@@ -52,7 +52,7 @@ void Remote::check_runs() const {
 void Remote::check_range(const Range& range, const char* what) const {
   check_runs();
   if (range.rank < 0 || range.rank >= core_.size_) {
-    scope_.refuse_rank(fmt::format("memory '{}': {}", name_, what), range.rank);
+    team_.refuse_rank(fmt::format("memory '{}': {}", name_, what), range.rank);
   }
   if (range.offset > core_.heap_bytes_ || range.extent_bytes() > core_.heap_bytes_ - range.offset) {
     throw CheckError(fmt::format(

@@ -27,11 +27,11 @@ void Remote::run_on_strand(const char* what, Pending& pending, F f) const {
                               core_.rank_));
   // The strand does not touch `pending`: otherwise the caller, which ends it, would be ordered
   // after the strand.
-  strand.run([to = &pending, next = pending.next(), scope = &scope_, f] {
+  strand.run([to = &pending, next = pending.next(), team = &team_, f] {
     f();
     sync::publish(to);
     if (next != nullptr) sync::publish(next);
-    scope->publish_end();
+    team->publish_end();
   });
 }
 

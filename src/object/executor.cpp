@@ -25,7 +25,7 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
  public:
   ExecutorQueue(Team& section, std::shared_ptr<ExecutorQueue> parent, Policy policy, int priority)
       : section_(section),
-        scope_(section.core()),
+        core_(section.core()),
         parent_(std::move(parent)),
         root_(parent_ != nullptr ? parent_->root_ : *this),
         policy_(policy),
@@ -38,13 +38,13 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
       const sync::Lock lock(*tree_);
       executor_ = &executor;
     }
-    scope_.add(*this);
+    core_.add(*this);
   }
   /// It ends. Tasks that have not run are an error, and dropped first: an error waits until the
   /// section has nothing left, and each task of an inner executor has a Hold of it.
   void end() {
     drop(false);
-    scope_.remove(*this);
+    core_.remove(*this);
     drop(true);
   }
 
@@ -139,7 +139,7 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
   void at_rest() override { in_use_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool is_in_use() const override { return in_use_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::string title() const override {
-    return fmt::format("an executor of {}", scope_.describe());
+    return fmt::format("an executor of {}", core_.describe());
   }
   bool run_ended() override { return true; }
 
@@ -181,18 +181,18 @@ class ExecutorQueue final : public std::enable_shared_from_this<ExecutorQueue>,
     }
     if (task == nullptr) return;  // it was given away
     const std::shared_ptr<ExecutorQueue> queue = std::move(task->queue);
-    TeamCore& scope = queue->section_.core();
-    if (scope.failed()) return;
+    TeamCore& core = queue->section_.core();
+    if (core.failed()) return;
     try {
       task->run();
       queue->ask();
     } catch (...) {
-      if (!scope.failed()) scope.fail("a task of an executor", sched::caught_exception());
+      if (!core.failed()) core.fail("a task of an executor", sched::caught_exception());
     }
   }  // the hold of the section ends last
 
   Team& section_;
-  TeamCore& scope_;  // of the section
+  TeamCore& core_;  // of the section
   // relaxed: a task that submits ends before at_rest() is called, or before the executor ends
   std::atomic<bool> in_use_{false};
   const std::shared_ptr<ExecutorQueue> parent_;

@@ -47,7 +47,7 @@ void Caller::set_receiver(Rank to) {
 
 Objects::Objects(Team& team, std::shared_ptr<Turn> turn, std::uint64_t forwarded)
     : team_(team),
-      scope_(team.core()),
+      core_(team.core()),
       share_(std::make_shared<Share>(*this, team.core(), std::move(turn), &Runner::make)) {
   if (forwarded > 0) share_->begin_forwarded(forwarded);
   share_->turn()->add(*share_);
@@ -81,9 +81,9 @@ Objects& Objects::of(TeamCore& core) {
 bool has_ended(TeamCore& core) { return core.id() != 0 && core.services().find<Team>() == nullptr; }
 
 Objects* Objects::find(std::uint64_t team, const char* what) {
-  const auto& scope =
+  const auto& world =
       static_cast<const TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
-  TeamCore* const core = team == 0 ? &scope.messenger().world() : scope.messenger().find_core(team);
+  TeamCore* const core = team == 0 ? &world.messenger().world() : world.messenger().find_core(team);
   if (core == nullptr || has_ended(*core)) return nullptr;
   return &of(*core);
 }
@@ -105,7 +105,7 @@ Address Objects::add(void* representative, const ObjectClass& registered,
   static_cast<void>(caller_context());
   Caller::find()->enter(share_);
   const std::uint32_t number = share_->add(representative, registered, epoch);
-  return {scope_.id(), number, scope_.to_world(Rank(0)).value(), scope_.size(),
+  return {core_.id(), number, core_.to_world(Rank(0)).value(), core_.size(),
           epoch.load(std::memory_order_relaxed)};
 }
 
@@ -159,7 +159,7 @@ std::uint64_t Objects::fresh_context() { return share_->fresh_context(); }
 std::uint64_t Objects::caller_context() {
   if (Caller* const caller = Caller::find(); caller != nullptr) return caller->context();
   auto* const task = sched::current_task();
-  if (task == nullptr) return static_cast<std::uint64_t>(scope_.rank().value()) + 1;
+  if (task == nullptr) return static_cast<std::uint64_t>(core_.rank().value()) + 1;
   task->add_local(std::make_unique<Caller>(fresh_context()));
   return task->find_local<Caller>()->context();
 }
@@ -167,7 +167,7 @@ std::uint64_t Objects::caller_context() {
 // The fast way, of a task that has invoked before, has no calls but one.
 Target Objects::target(std::uint32_t number, Rank to, Order order) {
   sched::Task* const task = sched::current_task();
-  if (task == nullptr || (task->scope != nullptr && task->scope != &scope_)) [[unlikely]]
+  if (task == nullptr || (task->scope != nullptr && task->scope != &core_)) [[unlikely]]
     if (is_crossed()) return {};
   Caller* const caller = task != nullptr ? task->find_local<Caller>() : nullptr;
   if (caller == nullptr || !caller->knows_epoch_in(*share_)) [[unlikely]] {
@@ -200,13 +200,13 @@ std::uint32_t Objects::caller_epoch() const {
 
 void Objects::accept(std::unique_ptr<Invocation> invocation, Arrived* outside) {
   if (outside != nullptr) [[unlikely]]
-    invocation = acknowledged(std::move(invocation), std::move(*outside), scope_.messenger());
+    invocation = acknowledged(std::move(invocation), std::move(*outside), core_.messenger());
   share_->accept(std::move(invocation));
 }
 
 bool Objects::is_crossed() const {
   const sched::TaskScope* const sender = sched::current_scope();
-  return sender != nullptr && !scope_.is_within(*sender);
+  return sender != nullptr && !core_.is_within(*sender);
 }
 
 bool Objects::forward() { return !share_->is_direct() && share_->forward(); }
@@ -228,7 +228,7 @@ void Objects::pass_fences(const std::exception_ptr& error) {
     all.swap(fences_);
   }
   for (ExternalFence& fence : all) {
-    fence.place->emplace(scope_);
+    fence.place->emplace(core_);
     if (error == nullptr) {
       fence.passed.set_value();
     } else {
@@ -246,12 +246,12 @@ void Objects::close_tunnel(std::uint64_t context) { tunnels_.erase(context); }
 const Owned& Objects::tunnel(std::uint64_t context) const {
   const auto it = tunnels_.find(context);
   SHOAL_CHECK(it != tunnels_.end(), "an invocation came to {} through a tunnel that is not open",
-              scope_.describe());
+              core_.describe());
   return *it->second;
 }
 
 void Objects::fail(const std::string& name, const std::exception_ptr& error) {
-  scope_.fail(name, error);
+  core_.fail(name, error);
 }
 
 }  // namespace shoal::object

@@ -225,8 +225,8 @@ void refuse_late(const team::StaticHandler& handler, const team::Message& messag
 }
 
 Team& world_here(const char* what) {
-  auto& scope = static_cast<TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
-  return scope.services().get<Team>();
+  auto& world = static_cast<TeamCore&>(sched::current_scheduler(what, sched::kUseInTask).scope());
+  return world.services().get<Team>();
 }
 
 void refuse_empty_handle() {

@@ -54,13 +54,13 @@ void OrderCheck::forget() {
   std::erase_if(contexts_, [](const auto& context) { return !context.second.is_running; });
 }
 
-Share::Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner)
+Share::Share(Objects& objects, TeamCore& core, std::shared_ptr<Turn> turn, MakeRunner make_runner)
     : objects_(objects),
-      scope_(scope),
+      core_(core),
       turn_(std::move(turn)),
       make_runner_(make_runner),
-      where_(fmt::format("of {} on rank {}", scope.describe(), scope.rank().value())),
-      check_(scope.checks_graphs() ? std::make_unique<OrderCheck>() : nullptr) {}
+      where_(fmt::format("of {} on rank {}", core.describe(), core.rank().value())),
+      check_(core.checks_graphs() ? std::make_unique<OrderCheck>() : nullptr) {}
 
 std::uint64_t Share::fresh_context() {
   // relaxed: numbers that differ
@@ -92,7 +92,7 @@ void Share::accept(std::unique_ptr<Invocation> invocation) {
 }
 
 // Its caller is counted in the team, or is a handler of it.
-void Share::start_runner() { turn_->give_to(make_runner_(shared_from_this(), scope_)); }
+void Share::start_runner() { turn_->give_to(make_runner_(shared_from_this(), core_)); }
 
 // Takes invocations to run. A runner that has waited takes none while there is another runner. It
 // takes the first ones even if others wait for the turn: otherwise two sections that poll would
@@ -103,7 +103,7 @@ bool Share::take(Runner& runner, bool is_first) {
   bool has_work = false;
   {
     const sync::Lock lock(mutex_);
-    if (scope_.failed()) clear(dropped);
+    if (core_.failed()) clear(dropped);
     if (!runner.is_taking_) runner.is_taking_ = !std::exchange(has_runner_, true);
     if (runner.is_taking_ && (is_first || !turn_->is_wanted())) {
       RunQueue::Taken taken = queue_.take([this](const Invocation& one)
@@ -207,10 +207,10 @@ void Share::remove(std::uint32_t number) noexcept {
   }
   if (is_closed()) return;
   if (in_use) {
-    scope_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
-                                    "object {} ({}) was destroyed while an invocation of it waits: "
-                                    "call fence() before it ends",
-                                    number, class_name(*registered)))));
+    core_.fail("a destructor", std::make_exception_ptr(CheckError(fmt::format(
+                                   "object {} ({}) was destroyed while an invocation of it waits: "
+                                   "call fence() before it ends",
+                                   number, class_name(*registered)))));
   }
   update_source();
 }
@@ -312,9 +312,9 @@ void Share::update_source() {
   if (wanted == is_source_ || is_closed()) return;
   is_source_ = wanted;
   if (wanted) {
-    scope_.add(*this);
+    core_.add(*this);
   } else {
-    scope_.remove(*this);
+    core_.remove(*this);
   }
 }
 
@@ -342,7 +342,7 @@ std::string Share::name_of(const Runner& runner) const {
 
 std::uint64_t Share::unsatisfied_count() const {
   const sync::Lock lock(mutex_);
-  return queue_.blocked_count() + (scope_.failed() ? 0 : forwarded_);
+  return queue_.blocked_count() + (core_.failed() ? 0 : forwarded_);
 }
 
 std::vector<std::string> Share::describe_unsatisfied() const {
@@ -364,10 +364,10 @@ std::vector<std::string> Share::describe_unsatisfied() const {
                         : fmt::format(" ({} more behind it)", context->waiting.size() - 1)));
     if (lines.size() == kLinesMax) break;
   }
-  if (forwarded_ > 0 && !scope_.failed()) {
+  if (forwarded_ > 0 && !core_.failed()) {
     lines.push_back(fmt::format(
         "invocations by rank {} from before it had made the team have not come through rank 0: {}",
-        scope_.rank().value(), forwarded_));
+        core_.rank().value(), forwarded_));
   }
   if (const Invocation* const one = queue_.example(); one != nullptr) {
     lines.push_back(
@@ -403,10 +403,9 @@ void Share::check_ends(const Invocation& invocation) {
 }
 
 void Share::fail_check(const std::string& violation) {
-  if (violation.empty() || scope_.failed()) return;
-  scope_.fail(
-      "the check of objects",
-      std::make_exception_ptr(CheckError(fmt::format("objects {}: {}", where_, violation))));
+  if (violation.empty() || core_.failed()) return;
+  core_.fail("the check of objects",
+             std::make_exception_ptr(CheckError(fmt::format("objects {}: {}", where_, violation))));
 }
 
 }  // namespace shoal::object

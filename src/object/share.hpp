@@ -77,7 +77,7 @@ using MakeRunner = std::unique_ptr<sched::Task> (*)(std::shared_ptr<Share>, sche
 /// one waits for the turn, and is counted in the team.
 class Share final : public std::enable_shared_from_this<Share>, private team::Unsatisfied {
  public:
-  Share(Objects& objects, TeamCore& scope, std::shared_ptr<Turn> turn, MakeRunner make_runner);
+  Share(Objects& objects, TeamCore& core, std::shared_ptr<Turn> turn, MakeRunner make_runner);
   ~Share() = default;
 
   [[nodiscard]] const std::shared_ptr<Turn>& turn() const { return turn_; }
@@ -183,7 +183,7 @@ class Share final : public std::enable_shared_from_this<Share>, private team::Un
   void fail(const Runner& runner);
   void run_on_strand(Runner& runner, Invocation& invocation, void* representative);
   /// A task waits for the turn, or the team has failed.
-  [[nodiscard]] bool is_wanted() const { return turn_->is_wanted() || scope_.failed(); }
+  [[nodiscard]] bool is_wanted() const { return turn_->is_wanted() || core_.failed(); }
   void finish(Runner& runner);
   /// Another runner is to be started: from here on, the share has one.
   [[nodiscard]] bool wants_runner() SHOAL_REQUIRES(mutex_) {
@@ -201,7 +201,7 @@ class Share final : public std::enable_shared_from_this<Share>, private team::Un
   void update_source();
 
   Objects& objects_;
-  TeamCore& scope_;  // gone when the share is closed
+  TeamCore& core_;  // gone when the share is closed
   const std::shared_ptr<Turn> turn_;
   const MakeRunner make_runner_;
   const std::string where_;                  // the team, and the rank in it

@@ -105,7 +105,7 @@ std::uint64_t Share::begin_span(const Invocation& invocation) {
 }
 
 [[gnu::noinline]] void Share::fail(const Runner& runner) {
-  if (!scope_.failed()) scope_.fail(runner.name(), sched::caught_exception());
+  if (!core_.failed()) core_.fail(runner.name(), sched::caught_exception());
 }
 
 // One that is traced, or checked, or has a context of its own.

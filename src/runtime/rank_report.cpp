@@ -33,22 +33,22 @@ class RankWriter {
  public:
   RankWriter(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
              const RankHistory& history)
-      : rank_(rank), workers_(workers), history_(history), scope_(rank.core().state()) {}
+      : rank_(rank), workers_(workers), history_(history), state_(rank.core().state()) {}
 
   RankPart write() {
     part_.rank = rank_.rank().value();
     part_.quiet_ns = history_.quiet_ns.value_or(0);
     part_.failed = history_.failed;
-    part_.created = scope_.totals.created;
-    part_.finished = scope_.totals.finished;
-    part_.queued = scope_.totals.queued;
-    part_.processed = scope_.totals.processed;
+    part_.created = state_.totals.created;
+    part_.finished = state_.totals.finished;
+    part_.queued = state_.totals.queued;
+    part_.processed = state_.totals.processed;
     for (const auto& worker : workers_) write_worker(worker);
     write_queues();
     write_parked();
-    for (const std::string& line : scope_.waiting) add(line);
-    for (const team::TeamState& team : scope_.teams) write_team(team);
-    if (!scope_.failure.empty()) add("has failed, and drops tasks and messages: " + scope_.failure);
+    for (const std::string& line : state_.waiting) add(line);
+    for (const team::TeamState& team : state_.teams) write_team(team);
+    if (!state_.failure.empty()) add("has failed, and drops tasks and messages: " + state_.failure);
     limit_quiet();
     write_tasks();
     const bool has_news = !part_.lines.empty() || moves_ || main_is_lost();
@@ -82,7 +82,7 @@ class RankWriter {
     return fmt::format(", at most {} longer",
                        show_time(due_ns - std::min(due_ns, history_.now_ns)));
   }
-  [[nodiscard]] bool main_is_lost() const { return scope_.main_in.empty(); }
+  [[nodiscard]] bool main_is_lost() const { return state_.main_in.empty(); }
 
   // A worker that did not answer in time is in code of the program, or its thread has not been
   // scheduled.
@@ -159,7 +159,7 @@ class RankWriter {
     std::map<std::tuple<std::string, std::string, bool>, ParkedGroup> groups;
     for (const auto& worker : workers_) {
       for (const sched::ParkedTask& task : worker.parked) {
-        if (task.is_main && !scope_.main_in.empty()) continue;  // stands in the title
+        if (task.is_main && !state_.main_in.empty()) continue;  // stands in the title
         if (task.is_main) {
           main_parked_ = task.where;
           main_since_ns_ = task.since_ns;
@@ -192,7 +192,7 @@ class RankWriter {
       if (since_ns == 0 || since_ns > history_.now_ns) return;
       part_.quiet_ns = std::min(part_.quiet_ns, history_.now_ns - since_ns);
     };
-    limit(scope_.main_since_ns);
+    limit(state_.main_since_ns);
     for (const auto& worker : workers_) {
       for (const sched::ParkedTask& task : worker.parked) {
         if (!task.polls) limit(task.since_ns);
@@ -232,12 +232,12 @@ class RankWriter {
     if (part_.created == part_.finished) return;
     const std::uint64_t open = part_.created - std::min(part_.created, part_.finished);
     std::string line = fmt::format("{} of {} not finished", open, count(part_.created, "task"));
-    if (scope_.holds > 0) {
-      line += fmt::format("; {} of them {} that the program still keeps", scope_.holds,
-                          scope_.holds == 1 ? "is a Hold" : "are Holds");
+    if (state_.holds > 0) {
+      line += fmt::format("; {} of them {} that the program still keeps", state_.holds,
+                          state_.holds == 1 ? "is a Hold" : "are Holds");
     }
     add(line);
-    write_holds("the world", scope_.main_in, scope_.holds_made);
+    write_holds("the world", state_.main_in, state_.holds_made);
   }
 
   void write_links(bool all) {
@@ -288,7 +288,7 @@ class RankWriter {
   }
 
   void write_detection() {
-    const team::DetectionState& state = scope_.detection;
+    const team::DetectionState& state = state_.detection;
     std::vector<std::string> reasons;
     if (main_is_lost()) reasons.emplace_back("the main function of this rank to call wait()");
     if (part_.created != part_.finished) reasons.emplace_back("its tasks");
@@ -308,11 +308,11 @@ class RankWriter {
   }
 
   void write_title() {
-    if (scope_.main_final) {
+    if (state_.main_final) {
       part_.title = "main function: ended";
-    } else if (!scope_.main_in.empty()) {
-      part_.title = fmt::format("main function: in {}", scope_.main_in);
-      part_.age = fmt::format(" for {}", since(scope_.main_since_ns));
+    } else if (!state_.main_in.empty()) {
+      part_.title = fmt::format("main function: in {}", state_.main_in);
+      part_.age = fmt::format(" for {}", since(state_.main_since_ns));
     } else if (!main_parked_.empty()) {
       part_.title = fmt::format("main function: in {}", main_parked_);
       part_.age = fmt::format(" for {}{}", since(main_since_ns_), until(main_due_ns_));
@@ -332,7 +332,7 @@ class RankWriter {
   RankRuntime& rank_;
   const std::vector<sched::WorkerState>& workers_;
   const RankHistory& history_;
-  const team::ScopeState scope_;
+  const team::TeamTreeState state_;
   const bool moves_ = history_.active;
   std::string main_parked_;  // elsewhere than the team knows of
   std::uint64_t main_since_ns_ = 0;

@@ -32,11 +32,11 @@ class RankRuntime::MainTask final : public sched::Task, public BeforeUnwinding {
   [[nodiscard]] std::string name() const override { return kName; }
   [[nodiscard]] std::string_view plain_name() const noexcept override { return kName; }
   // Handlers may do what it waits for.
-  void before_parking() override { rank_.scope_.open_all_handlers(); }
+  void before_parking() override { rank_.core_.open_all_handlers(); }
   void before_unwinding(const std::type_info& type, void* object) noexcept override {
     const auto text = [&type, object] { return describe_thrown(type, object); };
-    if (type == typeid(std::bad_alloc)) rank_.scope_.end_without_memory(text);
-    rank_.scope_.end_before_unwinding(text);
+    if (type == typeid(std::bad_alloc)) rank_.core_.end_without_memory(text);
+    rank_.core_.end_before_unwinding(text);
   }
 
  private:
@@ -84,10 +84,10 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
                          team::FatalHandler fatal)
     : scheduler_(env, options.scheduler),
       messenger_(fabric, scheduler_, options.messenger, std::move(fatal)),
-      scope_(messenger_),
-      collectives_(scope_),
+      core_(messenger_),
+      collectives_(core_),
       world_(std::make_unique<World>(
-          scope_, collectives_,
+          core_, collectives_,
           World::Parts{
               options.args, options.launch, options.dry,
               options.machine != nullptr ? options.machine : std::make_shared<const Machine>()})),
@@ -98,8 +98,8 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
   messenger_.services().provide(flow_);
   messenger_.services().provide(memory_);
   messenger_.services().provide(multicast_costs_);
-  scope_.services().provide<Team>(*world_);
-  scope_.set_checks_graphs(options.check_graphs);
+  core_.services().provide<Team>(*world_);
+  core_.set_checks_graphs(options.check_graphs);
 }
 
 namespace {
@@ -130,7 +130,7 @@ RankRuntime::~RankRuntime() {
 bool RankRuntime::end_run() {
   world_->end_run();
   sched::end_live(scheduler_);
-  return scope_.end_run();
+  return core_.end_run();
 }
 
 std::exception_ptr RankRuntime::thrown() const {
@@ -160,7 +160,7 @@ void RankRuntime::run_main(const MainFunction& main_function) {
     error_ = thrown_ = sched::caught_exception();
   }
   try {
-    scope_.wait_for_end();
+    core_.wait_for_end();
   } catch (const TaskError& error) {
     // The error of this main function with the text that the other ranks get, so that all are
     // equal.

@@ -55,7 +55,7 @@ class RankRuntime {
 
   [[nodiscard]] sched::Scheduler& scheduler() { return scheduler_; }
   [[nodiscard]] team::Messenger& messenger() { return messenger_; }
-  [[nodiscard]] TeamCore& core() { return scope_; }
+  [[nodiscard]] TeamCore& core() { return core_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
 
   // --- after the end
@@ -71,7 +71,7 @@ class RankRuntime {
   /// The main function failed by an error of its own, not by one that wait() throws on all ranks.
   [[nodiscard]] bool has_own_error() const;
   /// Failure that all ranks learned of, if there was one.
-  [[nodiscard]] std::optional<TaskError> failure() const { return scope_.failure(); }
+  [[nodiscard]] std::optional<TaskError> failure() const { return core_.failure(); }
 
  private:
   class MainTask;
@@ -80,7 +80,7 @@ class RankRuntime {
 
   sched::Scheduler scheduler_;
   team::Messenger messenger_;
-  TeamCore scope_;
+  TeamCore core_;
   team::Collectives collectives_;
   std::unique_ptr<World> world_;
   flow::Defaults flow_;

@@ -28,8 +28,8 @@ std::vector<std::string> WorldChecker::outstanding() const {
   // In a world that has failed, a main function in an operation of a team is told of the team's
   // end, and continues until it is told of the world's. It may send until then.
   const auto may_be_told = [this](Rank rank) {
-    const TeamCore& scope = ranks_[static_cast<std::size_t>(rank.value())]->core();
-    return scope.failed() && scope.had_nested();
+    const TeamCore& core = ranks_[static_cast<std::size_t>(rank.value())]->core();
+    return core.failed() && core.had_nested();
   };
   for (const auto& rank : ranks_) {
     if (rank->scheduler().inspector().holds_work() && !may_be_told(rank->rank())) {

@@ -1,4 +1,4 @@
-// Control messages of scopes: their handlers, on the rank where they arrive.
+// Control messages of teams: their handlers, on the rank where they arrive.
 
 #include "team/core_state.hpp"
 #include "team/messenger.hpp"
@@ -17,80 +17,80 @@ CoreState& world_of(const Message& message) {
   return CoreState::of(message.core->messenger().world());
 }
 
-/// Calls f(scope, source, values...), unless the team has ended.
+/// Calls f(core, source, values...), unless the team has ended.
 template <class... Ts, class F>
 void receive(const Message& message, F f) {
   auto all = decode<std::uint64_t, Ts...>(message.arguments);
-  const auto scope = find_scope(world_of(message), std::get<0>(all));
-  if (scope == nullptr) return;
-  const Rank member = scope->team.from_world(message.source);
-  std::apply([&](std::uint64_t, auto&... each) { f(*scope, member, each...); }, all);
-  wake_waiter(*scope);
+  const auto core = find_core(world_of(message), std::get<0>(all));
+  if (core == nullptr) return;
+  const Rank member = core->team.from_world(message.source);
+  std::apply([&](std::uint64_t, auto&... each) { f(*core, member, each...); }, all);
+  wake_waiter(*core);
 }
 
 void on_report(void*, const Message& message) {
-  receive<Report>(message, [](CoreState& scope, Rank source, const Report& report) {
-    const sync::Lock lock(scope.mutex);
-    scope.detector.on_report(source, report);
+  receive<Report>(message, [](CoreState& core, Rank source, const Report& report) {
+    const sync::Lock lock(core.mutex);
+    core.detector.on_report(source, report);
   });
 }
 
 void on_request(void*, const Message& message) {
-  receive<Request>(message, [](CoreState& scope, Rank, const Request& request) {
-    const sync::Lock lock(scope.mutex);
-    scope.detector.on_request(request);
+  receive<Request>(message, [](CoreState& core, Rank, const Request& request) {
+    const sync::Lock lock(core.mutex);
+    core.detector.on_request(request);
   });
 }
 
 void on_confirmation(void*, const Message& message) {
-  receive<Confirmation>(message, [](CoreState& scope, Rank, const Confirmation& confirmation) {
-    const sync::Lock lock(scope.mutex);
-    scope.detector.on_confirmation(confirmation);
+  receive<Confirmation>(message, [](CoreState& core, Rank, const Confirmation& confirmation) {
+    const sync::Lock lock(core.mutex);
+    core.detector.on_confirmation(confirmation);
   });
 }
 
 void on_done(void*, const Message& message) {
   receive<std::uint64_t, bool>(
-      message, [](CoreState& scope, Rank, std::uint64_t unsatisfied, bool all_final) {
-        const sync::Lock lock(scope.mutex);
-        on_done(scope, unsatisfied, all_final);
+      message, [](CoreState& core, Rank, std::uint64_t unsatisfied, bool all_final) {
+        const sync::Lock lock(core.mutex);
+        on_done(core, unsatisfied, all_final);
       });
 }
 
 void on_failure_up(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](CoreState& scope, Rank, int rank, const std::string& name,
-                  const std::string& text) { on_failure_up(scope, Rank(rank), name, text); });
+      message, [](CoreState& core, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_up(core, Rank(rank), name, text); });
 }
 
 void on_failure_down(void*, const Message& message) {
   receive<int, std::string, std::string>(
-      message, [](CoreState& scope, Rank, int rank, const std::string& name,
-                  const std::string& text) { on_failure_down(scope, Rank(rank), name, text); });
+      message, [](CoreState& core, Rank, int rank, const std::string& name,
+                  const std::string& text) { on_failure_down(core, Rank(rank), name, text); });
 }
 
 void on_stuck_part(void*, const Message& message) {
-  receive<std::vector<StuckLine>, std::vector<StuckTeam>, std::uint64_t, bool,
-          bool>(message, [](CoreState& scope, Rank, std::vector<StuckLine>& lines,
-                            std::vector<StuckTeam>& teams, std::uint64_t left_out,
-                            bool tasks_parked, bool changed) {
-    const sync::Lock lock(scope.mutex);
-    add_stuck_part(scope, {std::move(lines), std::move(teams), left_out, tasks_parked, changed});
-  });
+  receive<std::vector<StuckLine>, std::vector<StuckTeam>, std::uint64_t, bool, bool>(
+      message,
+      [](CoreState& core, Rank, std::vector<StuckLine>& lines, std::vector<StuckTeam>& teams,
+         std::uint64_t left_out, bool tasks_parked, bool changed) {
+        const sync::Lock lock(core.mutex);
+        add_stuck_part(core, {std::move(lines), std::move(teams), left_out, tasks_parked, changed});
+      });
 }
 
 void on_verdict(void*, const Message& message) {
-  receive<std::string, bool>(
-      message, [](CoreState& scope, Rank, const std::string& text, bool tasks_parked) {
-        const sync::Lock lock(scope.mutex);
-        on_verdict(scope, text, tasks_parked);
-      });
+  receive<std::string, bool>(message,
+                             [](CoreState& core, Rank, const std::string& text, bool tasks_parked) {
+                               const sync::Lock lock(core.mutex);
+                               on_verdict(core, text, tasks_parked);
+                             });
 }
 
 void on_ask(void*, const Message& message) {
   const auto [team] = decode<std::uint64_t>(message.arguments);
-  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
-    on_ask(*scope, message.source);
+  if (const auto core = find_core(world_of(message), team); core != nullptr) {
+    on_ask(*core, message.source);
   }
 }
 
@@ -115,8 +115,8 @@ void on_dropped(void*, const Message& message) {
 void on_acknowledged(void*, const Message& message) {
   const auto [team, count] = decode<std::uint64_t, std::uint64_t>(message.arguments);
   // A team that has failed may have ended.
-  if (const auto scope = find_scope(world_of(message), team); scope != nullptr) {
-    scope->outside.count_acknowledged(count);
+  if (const auto core = find_core(world_of(message), team); core != nullptr) {
+    core->outside.count_acknowledged(count);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Sending of a scope's control messages. They are not counted; each carries the team's id first.
+// Sending of a team's control messages. They are not counted; each carries the team's id first.
 
 #include <shoal/archive.hpp>
 #include <shoal/detail/team/handler.hpp>

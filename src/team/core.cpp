@@ -22,12 +22,12 @@ namespace shoal {
 
 namespace {
 
-void tell_of_attempts(const team::CoreState& scope) {
+void tell_of_attempts(const team::CoreState& core) {
   {
-    const sync::Lock lock(scope.mutex);
-    scope.sources.tell_of_attempts();
+    const sync::Lock lock(core.mutex);
+    core.sources.tell_of_attempts();
   }
-  for (const auto& inner : team::nested_in(scope)) tell_of_attempts(*inner);
+  for (const auto& inner : team::nested_in(core)) tell_of_attempts(*inner);
 }
 
 }  // namespace
@@ -293,7 +293,7 @@ TeamCore& TeamCore::nest(TeamIdentity identity, team::FailureTo failure) {
 std::uint64_t TeamCore::next_nested_number() { return ++state_->nested_numbers; }
 std::uint64_t TeamCore::next_own_number() { return ++state_->teams.own_numbers; }
 
-void TeamCore::open() { open_scope(*state_); }
+void TeamCore::open() { open_core(*state_); }
 
 // Called by destructors, so it does not throw: errors fail the outer team.
 void TeamCore::end() noexcept {
@@ -440,7 +440,7 @@ void TeamCore::give_up_promises() { team::give_up_promises(*state_); }
 
 sched::TaskScope::Totals TeamCore::all_totals() const { return team::all_totals(*state_); }
 
-team::ScopeState TeamCore::state() const { return state_of(*state_); }
+team::TeamTreeState TeamCore::state() const { return state_of(*state_); }
 
 // --- the world's
 
@@ -553,60 +553,60 @@ CoreState::~CoreState() = default;
 
 std::string CoreState::describe() const { return is_world() ? name : "team '" + name + "'"; }
 
-std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& scope) {
-  if (scope.nested_count.load(std::memory_order_acquire) == 0) return {};
-  const sync::Lock lock(scope.teams.mutex);
-  return scope.nested;
+std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& core) {
+  if (core.nested_count.load(std::memory_order_acquire) == 0) return {};
+  const sync::Lock lock(core.teams.mutex);
+  return core.nested;
 }
 
-std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index) {
-  if (index >= scope.nested_count.load(std::memory_order_acquire)) return nullptr;
-  const sync::Lock lock(scope.teams.mutex);
-  return index < scope.nested.size() ? scope.nested[index] : nullptr;
+std::shared_ptr<CoreState> nested_at(const CoreState& core, std::size_t index) {
+  if (index >= core.nested_count.load(std::memory_order_acquire)) return nullptr;
+  const sync::Lock lock(core.teams.mutex);
+  return index < core.nested.size() ? core.nested[index] : nullptr;
 }
 
 namespace {
 
 // One that was made lately, mostly.
-std::shared_ptr<CoreState> find_owner(const CoreState& scope) SHOAL_REQUIRES(scope.teams.mutex) {
-  const std::vector<std::shared_ptr<CoreState>>& all = scope.outer->nested;
+std::shared_ptr<CoreState> find_owner(const CoreState& core) SHOAL_REQUIRES(core.teams.mutex) {
+  const std::vector<std::shared_ptr<CoreState>>& all = core.outer->nested;
   return *std::find_if(all.rbegin(), all.rend(),
-                       [&scope](const auto& one) { return one.get() == &scope; });
+                       [&core](const auto& one) { return one.get() == &core; });
 }
 
 }  // namespace
 
-std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team) {
+std::shared_ptr<CoreState> find_core(CoreState& world, std::uint64_t team) {
   if (team == 0) return {std::shared_ptr<CoreState>(), &world};
   TeamDirectory& teams = world.teams;
   const sync::Lock lock(teams.mutex);
-  const auto it = teams.scopes.find(team);
-  return it != teams.scopes.end() ? it->second : nullptr;
+  const auto it = teams.cores.find(team);
+  return it != teams.cores.end() ? it->second : nullptr;
 }
 
-void enter_directory(const CoreState& scope) {
-  const sync::Lock lock(scope.teams.mutex);
-  scope.teams.scopes.emplace(scope.team.id(), find_owner(scope));
+void enter_directory(const CoreState& core) {
+  const sync::Lock lock(core.teams.mutex);
+  core.teams.cores.emplace(core.team.id(), find_owner(core));
 }
 
 namespace {
 
-// A member that is taken out may send until it has unwound: outer scopes count these messages, and
-// other members drop them, or ask this scope. They have ended when the outer one does.
-bool is_complete_for_good(const CoreState& scope) {
-  if (scope.all_final.load(std::memory_order_acquire)) return true;
-  if (!scope.abandoned.load(std::memory_order_acquire)) return false;
-  return scope.outer->is_world() || is_complete_for_good(*scope.outer);
+// A member that is taken out may send until it has unwound: outer teams count these messages, and
+// other members drop them, or ask this team. They have ended when the outer one does.
+bool is_complete_for_good(const CoreState& core) {
+  if (core.all_final.load(std::memory_order_acquire)) return true;
+  if (!core.abandoned.load(std::memory_order_acquire)) return false;
+  return core.outer->is_world() || is_complete_for_good(*core.outer);
 }
 
 }  // namespace
 
-bool has_ended(const CoreState& scope) {
-  if (!is_complete_for_good(scope) || !nested_in(scope).empty()) return false;
-  const bool has_handlers = scope.team.handlers().live_count() > 0;
-  const sync::Lock lock(scope.mutex);
-  return scope.member.is_released() &&
-         (scope.handle != nullptr || (scope.sources.empty() && !has_handlers));
+bool has_ended(const CoreState& core) {
+  if (!is_complete_for_good(core) || !nested_in(core).empty()) return false;
+  const bool has_handlers = core.team.handlers().live_count() > 0;
+  const sync::Lock lock(core.mutex);
+  return core.member.is_released() &&
+         (core.handle != nullptr || (core.sources.empty() && !has_handlers));
 }
 
 // Code of other teams may use one that is complete: see TeamInUse. Invocations may arrive, too, and
@@ -619,7 +619,7 @@ bool sweep(const std::shared_ptr<CoreState>& ended) {
   const auto it = std::find(outer.nested.begin(), outer.nested.end(), ended);
   if (it == outer.nested.end()) return true;  // another worker was first
   if (std::exchange(ended->is_listed, false)) {
-    teams.scopes.erase(ended->team.id());
+    teams.cores.erase(ended->team.id());
     outer.messenger().remove(ended->team);
   }
   if (!outer.messenger().rests()) return false;

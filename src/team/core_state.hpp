@@ -28,7 +28,7 @@ namespace shoal::team {
 
 using StuckLine = std::pair<int, std::string>;  // rank, and what waits there
 
-/// State of a member of a nested scope, which decides whether it is about to change. The entry of
+/// State of a member of a nested team, which decides whether it is about to change. The entry of
 /// the world has only the number of teams made in it.
 struct StuckTeam {
   std::uint64_t team = 0;
@@ -52,7 +52,7 @@ struct StuckPart {
   bool changed = false;  // since the snapshot that was reported
 };
 
-/// Gathers the parts of a subtree. Guarded by the lock of the scope.
+/// Gathers the parts of a subtree. Guarded by the lock of the team.
 class StuckReport {
  public:
   /// Begins a report of `parts` parts, including that of this rank.
@@ -78,7 +78,7 @@ class StuckReport {
 
 using Totals = sched::TaskScope::Totals;
 
-/// Counts of the messages of this scope into other teams, until they are acknowledged. Both counts
+/// Counts of the messages of this team into other teams, until they are acknowledged. Both counts
 /// only grow; while it sends, the sender is counted as a task or handler, so that a snapshot that
 /// sees its end sees its messages. **Caller**: any thread.
 class OutsideMessages {
@@ -95,7 +95,7 @@ class OutsideMessages {
     const std::uint64_t acknowledged = this->acknowledged();
     return sent_.load(std::memory_order_acquire) - acknowledged;
   }
-  /// Adds the counts of a nested scope that has ended: all of its messages are acknowledged.
+  /// Adds the counts of a nested team that has ended: all of its messages are acknowledged.
   void take_over(const OutsideMessages& ended) {
     const std::uint64_t acknowledged = ended.acknowledged();
     sent_.fetch_add(acknowledged, std::memory_order_release);
@@ -108,7 +108,7 @@ class OutsideMessages {
 };
 
 /// The first failure known on this rank, replaced by the one that the root of the team chose; and
-/// the text of a stuck world. Guarded by the lock of the scope.
+/// the text of a stuck world. Guarded by the lock of the team.
 class FailureRecord {
  public:
   [[nodiscard]] bool exists() const { return error_.has_value(); }
@@ -159,7 +159,7 @@ class FailureRecord {
 enum class Outcome { running, done, failed, stuck };
 
 /// State of the member's wait in an operation of all members: wait(), or a collective. Guarded by
-/// the lock of the scope.
+/// the lock of the team.
 class MemberWait {
  public:
   /// `looks_parked`: written under the lock; a hint outside.
@@ -206,7 +206,7 @@ class MemberWait {
   [[nodiscard]] bool is_released() const { return released_; }
   [[nodiscard]] bool is_waiting() const { return waiter_ != nullptr; }
   [[nodiscard]] bool stands(const sync::Waiter& waiter) const { return waiter_ == &waiter; }
-  /// Returns whether the member waits for the end of the scope.
+  /// Returns whether the member waits for the end of the team.
   [[nodiscard]] bool stands_finally() const { return waiter_ != nullptr && final_; }
   /// Returns the operation of the last wait, and the time when it began.
   [[nodiscard]] const WaitedOperation& waited_operation() const { return waited_operation_; }
@@ -227,14 +227,14 @@ class MemberWait {
   Outcome outcome_ = Outcome::running;
 };
 
-/// Scopes of all teams of one rank. Its lock guards the lists of nested scopes of all of them.
+/// Cores of the teams of one rank. Its lock guards the lists of nested teams of all of them.
 struct TeamDirectory {
   mutable sync::Mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<CoreState>> scopes SHOAL_GUARDED_BY(mutex);  // by id
+  std::map<std::uint64_t, std::shared_ptr<CoreState>> cores SHOAL_GUARDED_BY(mutex);  // by id
   std::atomic<bool> had_nested{false};  // there were some, to any depth
   std::atomic<std::uint64_t> own_numbers{0};
   // Number of members of teams that were taken out of their wait and not woken yet. They are about
-  // to go on, and no counter shows it. Raised under the lock of their scope.
+  // to go on, and no counter shows it. Raised under the lock of their team.
   std::atomic<int> wakes_due{0};
 };
 
@@ -298,12 +298,12 @@ struct CoreState {
   std::vector<std::shared_ptr<CoreState>> nested;
   Totals left_behind;     // of nested ones that have ended
   bool is_listed = true;  // in the directory and the table of the messenger: see sweep()
-  // Size of `nested`, written under that lock. Without it a hint: a scope that a task makes shows
+  // Size of `nested`, written under that lock. Without it a hint: a team that a task makes shows
   // before the task ends.
   std::atomic<std::size_t> nested_count{0};
   std::atomic<std::uint64_t> nested_numbers{0};
 
-  // Fields of nested scopes only. Atomic ones are written under the lock.
+  // Fields of nested teams only. Atomic ones are written under the lock.
   FailureTo failure_to = FailureTo::waiters;     // set before the first message
   std::atomic<sync::Waiter*> woken{nullptr};     // taken out, to be woken without the lock
   bool meeting SHOAL_GUARDED_BY(mutex) = false;  // a member is in an operation
@@ -312,68 +312,67 @@ struct CoreState {
   std::vector<sync::Waiter*> draining SHOAL_GUARDED_BY(mutex);  // see drain()
   std::atomic<bool> drains{false};                              // there are some
   std::vector<Rank> asking SHOAL_GUARDED_BY(mutex);             // see on_ask()
-  std::atomic<bool> abandoned{false};  // the outer scope has failed, and completed
+  std::atomic<bool> abandoned{false};                    // the outer team has failed, and completed
   std::unique_ptr<Team> handle SHOAL_GUARDED_BY(mutex);  // of one that was released without end()
 };
 
 // --- nested teams
 
-/// Returns the scopes nested directly in this one.
-[[nodiscard]] std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& scope);
-/// Returns the nested scope at this index, or nullptr: for loops that may miss one while others
+/// Returns the teams nested directly in this one.
+[[nodiscard]] std::vector<std::shared_ptr<CoreState>> nested_in(const CoreState& core);
+/// Returns the nested team at this index, or nullptr: for loops that may miss one while others
 /// end.
-[[nodiscard]] std::shared_ptr<CoreState> nested_at(const CoreState& scope, std::size_t index);
-/// Returns the scope of a team of this rank, or nullptr.
-[[nodiscard]] std::shared_ptr<CoreState> find_scope(CoreState& world, std::uint64_t team);
-/// Enters a scope in the directory, where it is found from now on.
-void enter_directory(const CoreState& scope);
-/// Returns whether the scope has ended, and nothing on this rank refers to it.
-[[nodiscard]] bool has_ended(const CoreState& scope);
-/// Removes a scope that has ended from its outer one; returns false if it is in use again.
+[[nodiscard]] std::shared_ptr<CoreState> nested_at(const CoreState& core, std::size_t index);
+/// Returns the core of a team of this rank, or nullptr.
+[[nodiscard]] std::shared_ptr<CoreState> find_core(CoreState& world, std::uint64_t team);
+/// Enters a team in the directory, where it is found from now on.
+void enter_directory(const CoreState& core);
+/// Returns whether the team has ended, and nothing on this rank refers to it.
+[[nodiscard]] bool has_ended(const CoreState& core);
+/// Removes a team that has ended from its outer one; returns false if it is in use again.
 [[nodiscard]] bool sweep(const std::shared_ptr<CoreState>& ended);
 
 // --- completion
 
-/// Returns the counts of this scope and of all scopes nested in it.
-[[nodiscard]] Totals all_totals(const CoreState& scope);
-/// Returns whether every task of the scope on this rank has ended.
-[[nodiscard]] bool is_at_rest_here(const CoreState& scope);
-/// Returns the number of messages of the scope, and of nested ones, that wait for their handlers.
-[[nodiscard]] std::uint64_t all_held(const CoreState& scope);
-/// Returns the number of things of the scope that wait, without messages that wait for their
+/// Returns the counts of this team and of all teams nested in it.
+[[nodiscard]] Totals all_totals(const CoreState& core);
+/// Returns whether every task of the team on this rank has ended.
+[[nodiscard]] bool is_at_rest_here(const CoreState& core);
+/// Returns the number of messages of the team, and of nested ones, that wait for their handlers.
+[[nodiscard]] std::uint64_t all_held(const CoreState& core);
+/// Returns the number of things of the team that wait, without messages that wait for their
 /// handlers.
-[[nodiscard]] std::uint64_t count_unsatisfied(const CoreState& scope) SHOAL_REQUIRES(scope.mutex);
-/// Returns whether the member of the scope, or of one nested in it, waits in an operation of that
-/// scope.
-[[nodiscard]] bool is_parked(const CoreState& scope) SHOAL_REQUIRES(scope.mutex);
+[[nodiscard]] std::uint64_t count_unsatisfied(const CoreState& core) SHOAL_REQUIRES(core.mutex);
+/// Returns whether the member of the team, or of one nested in it, waits in an operation of that
+/// team.
+[[nodiscard]] bool is_parked(const CoreState& core) SHOAL_REQUIRES(core.mutex);
 /// Returns the counts of this rank, if it is idle now.
-[[nodiscard]] std::optional<Snapshot> take_snapshot(CoreState& scope) SHOAL_REQUIRES(scope.mutex);
+[[nodiscard]] std::optional<Snapshot> take_snapshot(CoreState& core) SHOAL_REQUIRES(core.mutex);
 
-/// Makes the services that the scope provides for its detector.
-[[nodiscard]] std::unique_ptr<DetectorHost> make_detector_host(CoreState& scope);
+/// Makes the services that the team provides for its detector.
+[[nodiscard]] std::unique_ptr<DetectorHost> make_detector_host(CoreState& core);
 /// Called when the rank may have become idle; returns whether the detector has sent a message.
-bool poll_detector(CoreState& scope);
+bool poll_detector(CoreState& core);
 /// Called when a worker of the rank has run out of work; returns whether it gave rise to something.
 bool poll_idle(CoreState& world);
-/// Polls the detectors of all nested scopes; returns whether one of them has sent a message. Wakes
-/// the members of nested scopes, and removes the scopes that have ended.
-bool poll_nested(CoreState& scope);
+/// Polls the detectors of all nested teams; returns whether one of them has sent a message. Wakes
+/// the members of nested teams, and removes the teams that have ended.
+bool poll_nested(CoreState& core);
 /// Called when nothing runs any more. `unsatisfied`: number of things that still wait.
-void on_done(CoreState& scope, std::uint64_t unsatisfied, bool all_final)
-    SHOAL_REQUIRES(scope.mutex);
+void on_done(CoreState& core, std::uint64_t unsatisfied, bool all_final) SHOAL_REQUIRES(core.mutex);
 
 // --- waits
 
 /// Waits in an operation of all members of a team, and throws its outcome.
-void meet(CoreState& scope, const WaitedOperation& what, FunctionRef<bool()> is_over);
-/// Waits until all members have called it and nothing of the team is left, or the outer scope has
+void meet(CoreState& core, const WaitedOperation& what, FunctionRef<bool()> is_over);
+/// Waits until all members have called it and nothing of the team is left, or the outer team has
 /// failed.
-void wait_until_ended(CoreState& scope);
-/// Waits, in a task outside a scope that has failed, until none of the scope's tasks is left on
+void wait_until_ended(CoreState& core);
+/// Waits, in a task outside a team that has failed, until none of the team's tasks is left on
 /// this rank.
-void drain(CoreState& scope);
-/// Starts to handle messages of the scope.
-void open_scope(CoreState& scope);
+void drain(CoreState& core);
+/// Starts to handle messages of the team.
+void open_core(CoreState& core);
 
 // --- the main function, the member of the world
 
@@ -391,54 +390,54 @@ void end_all(CoreState& world, FunctionRef<std::string()> text, const char* why)
 // --- cancellation
 
 /// Removes the member from the operation in which it waits, if any.
-void finish_park(CoreState& scope, Outcome outcome) SHOAL_REQUIRES(scope.mutex);
+void finish_park(CoreState& core, Outcome outcome) SHOAL_REQUIRES(core.mutex);
 /// Wakes the member that finish_park() has removed. Called without the lock.
-void wake_waiter(CoreState& scope);
+void wake_waiter(CoreState& core);
 /// Wakes the tasks in drain(), if everything has ended.
-void wake_draining(CoreState& scope);
+void wake_draining(CoreState& core);
 
 // --- objects that end while tasks may still use them
 
-/// `source` ends: fails the scope, or the world, if tasks may still use it. See TeamCore::remove().
-void end_use(CoreState& scope, const Unsatisfied& source) noexcept;
+/// `source` ends: fails the team, or the world, if tasks may still use it. See TeamCore::remove().
+void end_use(CoreState& core, const Unsatisfied& source) noexcept;
 
 // --- failure
 
 /// Calls `step`; if it throws std::bad_alloc, frees the reserve and calls it again. If that throws
 /// std::bad_alloc, too, the process ends.
-void insist(CoreState& scope, FunctionRef<void()> step);
+void insist(CoreState& core, FunctionRef<void()> step);
 
-/// Fails the scope, unless it has failed.
-void fail_with(CoreState& scope, std::string_view task_name, FunctionRef<std::string()> text);
-/// Fails the scope because an outer scope has failed.
-void fail_from_outside(CoreState& scope, const TaskError& error);
-[[nodiscard]] std::optional<TaskError> failure_of(CoreState& scope);
-/// Takes up the errors that tasks have left in this scope and in nested ones: fails these scopes.
+/// Fails the team, unless it has failed.
+void fail_with(CoreState& core, std::string_view task_name, FunctionRef<std::string()> text);
+/// Fails the team because an outer team has failed.
+void fail_from_outside(CoreState& core, const TaskError& error);
+[[nodiscard]] std::optional<TaskError> failure_of(CoreState& core);
+/// Takes up the errors that tasks have left in this team and in nested ones: fails these teams.
 /// Returns whether there were some.
-bool take_errors(CoreState& scope);
-/// Fails the promises of a scope that has failed, see TeamCore::give_up_promises().
-void give_up_promises(CoreState& scope);
-/// Fails the outer scope, unless the failure was thrown on a member. Called when no member waits
+bool take_errors(CoreState& core);
+/// Fails the promises of a team that has failed, see TeamCore::give_up_promises().
+void give_up_promises(CoreState& core);
+/// Fails the outer team, unless the failure was thrown on a member. Called when no member waits
 /// for the team any more.
-void pass_failure_outwards(CoreState& scope);
+void pass_failure_outwards(CoreState& core);
 
 // Control messages. Failures go up the tree to the root, which sends them down to all ranks.
-void on_failure_up(CoreState& scope, Rank origin, const std::string& task_name,
+void on_failure_up(CoreState& core, Rank origin, const std::string& task_name,
                    const std::string& text);
-void on_failure_down(CoreState& scope, Rank origin, const std::string& task_name,
+void on_failure_down(CoreState& core, Rank origin, const std::string& task_name,
                      const std::string& text);
 /// Called because messages of this team wait on `asking`, a rank of the world where the team does
 /// not exist.
-void on_ask(CoreState& scope, Rank asking);
+void on_ask(CoreState& core, Rank asking);
 
 /// Throws the failure, and records that it was thrown on this member.
-[[noreturn]] void throw_failure(CoreState& scope);
+[[noreturn]] void throw_failure(CoreState& core);
 /// Throws a StuckError with the list of waiting things.
-[[noreturn]] void throw_stuck(CoreState& scope);
+[[noreturn]] void throw_stuck(CoreState& core);
 /// Throws the outcome of the member's wait, if it is an error.
-void throw_outcome(CoreState& scope, Outcome outcome);
+void throw_outcome(CoreState& core, Outcome outcome);
 /// Returns the failure, if it was not thrown on this member; else nullptr.
-[[nodiscard]] std::exception_ptr tell_of_failure(CoreState& scope);
+[[nodiscard]] std::exception_ptr tell_of_failure(CoreState& core);
 
 // --- reports
 
@@ -452,10 +451,10 @@ void on_verdict(CoreState& world, const std::string& text, bool tasks_parked)
 
 // --- state and waiting tasks
 
-[[nodiscard]] ScopeState state_of(const CoreState& scope);
+[[nodiscard]] TeamTreeState state_of(const CoreState& core);
 /// Returns lines about what a stuck world waits for on this rank.
-[[nodiscard]] std::vector<std::string> describe_stuck(const CoreState& scope)
-    SHOAL_REQUIRES(scope.mutex);
+[[nodiscard]] std::vector<std::string> describe_stuck(const CoreState& core)
+    SHOAL_REQUIRES(core.mutex);
 
 /// Returns the link that takes the messages of `attempt` to a rank of a team. They travel once the
 /// attempt has succeeded, and are dropped if it fails.

@@ -17,42 +17,42 @@ namespace {
 
 /// The lines of all sources about what waits on this rank.
 /// `stuck`: about launched teams too, as another member may wait for their end.
-std::vector<std::string> describe_waiting(const CoreState& scope, bool stuck)
-    SHOAL_REQUIRES(scope.mutex) {
-  std::vector<std::string> lines = scope.messenger().unexpected().describe(scope.team.id());
-  if (scope.is_world()) {
-    for (std::string& line : scope.scheduler().waiting().describe()) {
+std::vector<std::string> describe_waiting(const CoreState& core, bool stuck)
+    SHOAL_REQUIRES(core.mutex) {
+  std::vector<std::string> lines = core.messenger().unexpected().describe(core.team.id());
+  if (core.is_world()) {
+    for (std::string& line : core.scheduler().waiting().describe()) {
       lines.push_back(std::move(line));
     }
   }
-  if (const std::uint64_t count = scope.outside.unacknowledged(); count > 0) {
+  if (const std::uint64_t count = core.outside.unacknowledged(); count > 0) {
     lines.push_back(fmt::format("{} of its messages to other teams were not handled", count));
   }
-  scope.sources.describe(stuck || scope.member.stands_finally(), lines);
-  if (!scope.is_world()) {
-    for (std::string& line : lines) line = fmt::format("{}: {}", scope.describe(), line);
+  core.sources.describe(stuck || core.member.stands_finally(), lines);
+  if (!core.is_world()) {
+    for (std::string& line : lines) line = fmt::format("{}: {}", core.describe(), line);
   }
-  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
+  for (const std::shared_ptr<CoreState>& inner : nested_in(core)) {
     const sync::Lock lock(inner->mutex);
     for (std::string& line : describe_waiting(*inner, stuck)) lines.push_back(std::move(line));
   }
   return lines;
 }
 
-std::vector<HoldsMade> holds_of(const CoreState& scope) {
+std::vector<HoldsMade> holds_of(const CoreState& core) {
   std::vector<HoldsMade> holds;
-  const sync::Lock lock(scope.holds_mutex);
-  holds.reserve(scope.hold_makers.size());
-  for (const auto& [maker, count] : scope.hold_makers) holds.push_back({maker, count});
+  const sync::Lock lock(core.holds_mutex);
+  holds.reserve(core.hold_makers.size());
+  for (const auto& [maker, count] : core.hold_makers) holds.push_back({maker, count});
   return holds;
 }
 
-void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
-  TeamState state{scope.describe(),  scope.team.rank(),  scope.team.size(), "", 0,
-                  all_totals(scope), scope.has_failed(), holds_of(scope)};
+void add_team_states(const CoreState& core, std::vector<TeamState>& states) {
+  TeamState state{core.describe(),  core.team.rank(),  core.team.size(), "", 0,
+                  all_totals(core), core.has_failed(), holds_of(core)};
   {
-    const sync::Lock lock(scope.mutex);
-    const MemberWait& member = scope.member;
+    const sync::Lock lock(core.mutex);
+    const MemberWait& member = core.member;
     if (member.is_waiting()) {
       const WaitedOperation& waited = member.waited_operation();
       const bool at_end = waited.is_wait() && member.stands_finally();
@@ -61,41 +61,41 @@ void add_team_states(const CoreState& scope, std::vector<TeamState>& states) {
     }
   }
   states.push_back(std::move(state));
-  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) add_team_states(*inner, states);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(core)) add_team_states(*inner, states);
 }
 
 }  // namespace
 
-ScopeState state_of(const CoreState& scope) {
-  ScopeState state;
-  state.held = all_held(scope);
-  state.holds = scope.team.holds();
-  state.holds_made = holds_of(scope);
-  const sync::Lock lock(scope.mutex);
-  state.totals = all_totals(scope);
-  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) {
+TeamTreeState state_of(const CoreState& core) {
+  TeamTreeState state;
+  state.held = all_held(core);
+  state.holds = core.team.holds();
+  state.holds_made = holds_of(core);
+  const sync::Lock lock(core.mutex);
+  state.totals = all_totals(core);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(core)) {
     add_team_states(*inner, state.teams);
   }
-  if (scope.member.is_waiting()) {
-    state.main_in = scope.member.waited_operation().text();
-    state.main_since_ns = scope.member.since_ns();
-    state.main_final = scope.member.stands_finally();
+  if (core.member.is_waiting()) {
+    state.main_in = core.member.waited_operation().text();
+    state.main_since_ns = core.member.since_ns();
+    state.main_final = core.member.stands_finally();
   }
-  if (const auto& error = scope.failure.error(); error.has_value()) state.failure = error->what();
-  state.detection = scope.detector.state();
-  state.waiting = describe_waiting(scope, false);
+  if (const auto& error = core.failure.error(); error.has_value()) state.failure = error->what();
+  state.detection = core.detector.state();
+  state.waiting = describe_waiting(core, false);
   return state;
 }
 
-std::vector<std::string> describe_stuck(const CoreState& scope) {
+std::vector<std::string> describe_stuck(const CoreState& core) {
   std::vector<std::string> lines;
-  const MemberWait& member = scope.member;
+  const MemberWait& member = core.member;
   if (member.is_waiting() && !member.waited_operation().is_wait()) {
     const WaitedOperation& waited = member.waited_operation();
     lines.push_back(fmt::format("the main function waits in {}, which not every rank called{}",
                                 waited.text(), waited.root < 0 ? "" : " with this root"));
   }
-  for (std::string& line : describe_waiting(scope, true)) lines.push_back(std::move(line));
+  for (std::string& line : describe_waiting(core, true)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -146,34 +146,34 @@ void Sources::give_up(const TeamCore& failed, std::vector<GivenUp>& promises) co
 namespace {
 
 // Without what is guarded.
-StuckTeam stuck_team(const CoreState& scope) {
+StuckTeam stuck_team(const CoreState& core) {
   StuckTeam here;
-  here.team = scope.team.id();
-  here.outer = scope.is_world() ? 0 : scope.outer->team.id();
-  here.number = scope.number;
-  here.made = scope.nested_numbers;
-  here.size = static_cast<std::uint64_t>(scope.team.size());
-  here.first = scope.first.value();
-  here.rank = scope.messenger().rank().value();
+  here.team = core.team.id();
+  here.outer = core.is_world() ? 0 : core.outer->team.id();
+  here.number = core.number;
+  here.made = core.nested_numbers;
+  here.size = static_cast<std::uint64_t>(core.team.size());
+  here.first = core.first.value();
+  here.rank = core.messenger().rank().value();
   return here;
 }
 
 // One that has failed completes whatever waits in it.
-void add_stuck_teams(const CoreState& scope, std::vector<StuckTeam>& teams) {
-  StuckTeam here = stuck_team(scope);
+void add_stuck_teams(const CoreState& core, std::vector<StuckTeam>& teams) {
+  StuckTeam here = stuck_team(core);
   {
-    const sync::Lock lock(scope.mutex);
-    if (scope.member.is_released()) return;  // it has ended
-    const bool failed = scope.has_failed();
-    here.state = 2 * scope.detector.epoch() + (failed ? 1 : 0);
-    here.final = scope.member.stands_finally() ? 1 : 0;
-    here.count = failed ? (is_parked(scope) ? 0 : 1) : count_unsatisfied(scope) + all_held(scope);
+    const sync::Lock lock(core.mutex);
+    if (core.member.is_released()) return;  // it has ended
+    const bool failed = core.has_failed();
+    here.state = 2 * core.detector.epoch() + (failed ? 1 : 0);
+    here.final = core.member.stands_finally() ? 1 : 0;
+    here.count = failed ? (is_parked(core) ? 0 : 1) : count_unsatisfied(core) + all_held(core);
   }
   teams.push_back(here);
-  for (const std::shared_ptr<CoreState>& inner : nested_in(scope)) add_stuck_teams(*inner, teams);
+  for (const std::shared_ptr<CoreState>& inner : nested_in(core)) add_stuck_teams(*inner, teams);
 }
 
-// Nested scopes may be about to complete: then nothing is stuck. If one of them does so while the
+// Nested teams may be about to complete: then nothing is stuck. If one of them does so while the
 // parts are gathered, either all parts show that it waits for nothing, or a later one shows that
 // something has changed since the snapshot (docs/design/teams.md). So the teams are looked at
 // before the snapshot: one that completes in between makes that another one.
@@ -214,7 +214,7 @@ void add_stuck_part(CoreState& world, StuckPart part) {
   on_verdict(world, world.stuck.text(world.checks_graphs), sum.tasks_parked);
 }
 
-// Parked tasks may use objects on their main function's stack. They end first, with their scope;
+// Parked tasks may use objects on their main function's stack. They end first, with their team;
 // then all main functions get this error, the same on every rank.
 void on_verdict(CoreState& world, const std::string& text, bool tasks_parked) {
   for (const Rank child : world.children) {

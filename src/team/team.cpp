@@ -62,10 +62,10 @@ std::uint64_t own_team_id(std::uint64_t world_rank, std::uint64_t number) {
 
 /// Map of a team on `ranks` of `parent`.
 team::SharedRankMap map_of(const Team& parent, const RankSet& ranks) {
-  const TeamCore& scope = parent.core();
-  auto& table = scope.messenger().services().obtain<team::RankMapTable>(
+  const TeamCore& core = parent.core();
+  auto& table = core.messenger().services().obtain<team::RankMapTable>(
       [] { return std::make_unique<team::RankMapTable>(); });
-  return ranks.map(scope.map(), parent.size(), table);
+  return ranks.map(core.map(), parent.size(), table);
 }
 
 team::SharedRankMap map_of_list(const Team& parent, const std::vector<Rank>& ranks,

@@ -37,7 +37,7 @@ struct TeamState {
 };
 
 /// A team, with those nested in it, on one rank.
-struct ScopeState {
+struct TeamTreeState {
   sched::TaskScope::Totals totals;
   std::uint64_t held = 0;               // messages for handlers that do not exist here yet
   int holds = 0;                        // they count as created tasks

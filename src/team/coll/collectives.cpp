@@ -48,7 +48,7 @@ void check_parts(Kind kind, std::size_t parts_bytes, std::size_t part_bytes, int
 
 }  // namespace
 
-Collectives::Collectives(TeamCore& scope) : exchange_(std::make_unique<Exchange>(scope)) {}
+Collectives::Collectives(TeamCore& core) : exchange_(std::make_unique<Exchange>(core)) {}
 
 Collectives::~Collectives() = default;
 

@@ -69,31 +69,31 @@ struct Exchange::Table {
   std::set<std::uint64_t> given_up;
 };
 
-Exchange::Exchange(TeamCore& scope)
-    : scope_(scope), rank_(scope.rank()), size_(scope.size()), table_(std::make_unique<Table>()) {
-  scope_.add(*this);
-  scope_.services().provide(*this);
+Exchange::Exchange(TeamCore& core)
+    : core_(core), rank_(core.rank()), size_(core.size()), table_(std::make_unique<Table>()) {
+  core_.add(*this);
+  core_.services().provide(*this);
 }
 
 Exchange::~Exchange() {
-  scope_.services().withdraw<Exchange>();
-  scope_.remove(*this);
+  core_.services().withdraw<Exchange>();
+  core_.remove(*this);
 }
 
 bool Exchange::is_local(Rank member) const {
-  return scope_.messenger().fabric().layout().is_local(scope_.to_world(member));
+  return core_.messenger().fabric().layout().is_local(core_.to_world(member));
 }
 
 bool Exchange::in_one_process() const {
-  return scope_.messenger().fabric().layout().process_count() == 1;
+  return core_.messenger().fabric().layout().process_count() == 1;
 }
 
 // --- operations begin and end
 
 SharedOperation Exchange::enter(const Call& call) {
-  scope_.check_member(name_of(call.kind));
+  core_.check_member(name_of(call.kind));
   if (call.root < 0 || call.root >= size_) [[unlikely]]
-    scope_.refuse_rank(fmt::format("root of {}", name_of(call.kind)), call.root.value());
+    core_.refuse_rank(fmt::format("root of {}", name_of(call.kind)), call.root.value());
   SharedOperation operation;
   bool has_early = false;
   {
@@ -136,14 +136,14 @@ const std::vector<Block>& Exchange::wait(const SharedOperation& operation) {
     flush();
     return after_completion(*operation);
   }
-  scope_.check_member(operation->waited_operation().name);
-  if (sched::poll_until(scope_.scheduler(), [&] { return operation->is_done(); })) {
+  core_.check_member(operation->waited_operation().name);
+  if (sched::poll_until(core_.scheduler(), [&] { return operation->is_done(); })) {
     return after_completion(*operation);
   }
   flush();
   try {
     // Looked at only when parked: else the piece that completes it could come in between.
-    scope_.park_member(operation->waited_operation(), [&] {
+    core_.park_member(operation->waited_operation(), [&] {
       const sync::Lock lock(mutex_);
       operation->has_waiter_ = !operation->is_done();
       return operation->is_done();
@@ -164,7 +164,7 @@ const std::vector<Block>& Exchange::after_completion(const Operation& operation)
 
 // The caller may go on to block its thread outside of shoal.
 void Exchange::flush() const {
-  if (size_ > 1) scope_.messenger().flush();
+  if (size_ > 1) core_.messenger().flush();
 }
 
 void Exchange::then(const SharedOperation& operation, const sync::Ref<Result>& result) {
@@ -177,13 +177,13 @@ void Exchange::then(const SharedOperation& operation, const sync::Ref<Result>& r
   }
   if (is_done) {
     result->complete(operation->results());
-  } else if (scope_.failed()) {
-    scope_.give_up_promises();
+  } else if (core_.failed()) {
+    core_.give_up_promises();
   }
 }
 
 void Exchange::give_up(const TeamCore& failed, std::vector<GivenUp>& promises) {
-  if (&failed != &scope_) return;
+  if (&failed != &core_) return;
   const sync::Lock lock(mutex_);
   for (const SharedOperation& operation : table_->running) {
     if (operation->result_ == nullptr) continue;
@@ -205,7 +205,7 @@ void Exchange::complete(Operation& operation) {
     table_->remove(operation);
   }
   if (result != nullptr) result->complete(operation.results());
-  if (has_waiter) scope_.unpark_member();
+  if (has_waiter) core_.unpark_member();
 }
 
 void Exchange::give_up(Operation& operation) {
@@ -217,7 +217,7 @@ void Exchange::give_up(Operation& operation) {
 }
 
 void Exchange::fail(const Operation& operation) {
-  scope_.fail(operation.waited_operation().text(), std::current_exception());
+  core_.fail(operation.waited_operation().text(), std::current_exception());
 }
 
 // --- pieces
@@ -351,13 +351,13 @@ struct Exchange::Difference {
       const sync::Lock lock(exchange.mutex_);
       return exchange.table_->text_of(sequence);
     }();
-    exchange.scope_.fail(
+    exchange.core_.fail(
         "a collective operation",
         std::make_exception_ptr(CheckError(fmt::format(
             "collective number {} is {} on rank {}, and {} on rank {}: all members call the same "
             "operations in the same order, with values of one type, arrays of one size and the "
             "same root",
-            sequence, here, exchange.scope_.messenger().rank().value(), there, world_rank))));
+            sequence, here, exchange.core_.messenger().rank().value(), there, world_rank))));
   }
 };
 
@@ -368,7 +368,7 @@ void Exchange::name_both(const PieceHeader& piece) {
     return table_->text_of(piece.sequence);
   }();
   send(core(), Rank(piece.source), am<&Difference::name_both>, piece.sequence,
-       std::int32_t{scope_.messenger().rank().value()}, here);
+       std::int32_t{core_.messenger().rank().value()}, here);
 }
 
 // --- operations with a future

@@ -50,12 +50,12 @@ struct PieceHeader {
 /// operation, or keeps it until that begins on this rank.
 class Exchange final : private Unsatisfied {
  public:
-  explicit Exchange(TeamCore& scope);
+  explicit Exchange(TeamCore& core);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  [[nodiscard]] TeamCore& core() const { return scope_; }
+  [[nodiscard]] TeamCore& core() const { return core_; }
   [[nodiscard]] Rank rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool is_local(Rank member) const;
@@ -63,7 +63,7 @@ class Exchange final : private Unsatisfied {
   /// Returns whether a value of this size travels as a payload between processes. In a dry run none
   /// does: the bytes of payloads do not travel then, and programs need their values.
   [[nodiscard]] bool goes_as_payload(std::size_t value_bytes) const {
-    return value_bytes >= kLargeMessageBytes && scope_.messenger().carries_payloads();
+    return value_bytes >= kLargeMessageBytes && core_.messenger().carries_payloads();
   }
 
   // --- for callers of operations; see Collectives
@@ -109,7 +109,7 @@ class Exchange final : private Unsatisfied {
   [[nodiscard]] std::vector<std::string> describe_unsatisfied() const override;
   void give_up(const TeamCore& failed, std::vector<GivenUp>& promises) override;
 
-  TeamCore& scope_;
+  TeamCore& core_;
   const Rank rank_;
   const int size_;
 

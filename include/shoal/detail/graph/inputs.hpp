@@ -38,7 +38,7 @@ namespace shoal::graph {
 [[noreturn]] void refuse_second_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_missing_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_reduction(const std::string& graph, int slot);
-[[noreturn]] void refuse_graph_rank(const TeamCore& scope, const std::string& graph,
+[[noreturn]] void refuse_graph_rank(const TeamCore& core, const std::string& graph,
                                     const std::string& task, std::int64_t rank);
 
 /// Which values a parameter of a task's function takes, where those that have come are stored, and
@@ -201,15 +201,15 @@ class TypedInputs final : public Inputs<K> {
   using IsHere = Function<bool(const K& key)>;
 
   /// `place`: in the program, where it made the graph.
-  TypedInputs(TeamCore& scope, std::string graph, const std::source_location& place, F function,
+  TypedInputs(TeamCore& core, std::string graph, const std::source_location& place, F function,
               Fulfill fulfill, IsHere is_here)
       : graph_(std::move(graph)),
         function_(std::move(function)),
         fulfill_(std::move(fulfill)),
         is_here_(std::move(is_here)),
-        here_(scope.rank()),
+        here_(core.rank()),
         shards_(std::make_unique<Shard[]>(kShards)) {
-    make_slots(scope, place, std::index_sequence_for<Ws...>());
+    make_slots(core, place, std::index_sequence_for<Ws...>());
   }
 
   void run(const K& key) override {
@@ -286,15 +286,15 @@ class TypedInputs final : public Inputs<K> {
     (slot<I>().add_handlers(numbers), ...);
   }
   template <std::size_t... I>
-  void make_slots(TeamCore& scope, const std::source_location& place,
+  void make_slots(TeamCore& core, const std::source_location& place,
                   std::index_sequence<I...> /*indices*/) {
-    (make_slot<I, ValueOf<Ws>>(scope, place), ...);
+    (make_slot<I, ValueOf<Ws>>(core, place), ...);
   }
   template <std::size_t I, class V>
-  void make_slot(TeamCore& scope, const std::source_location& place) {
+  void make_slot(TeamCore& core, const std::source_location& place) {
     const std::string name = "task graph '" + graph_ + "': input " + std::to_string(I);
     auto slot = std::make_shared<Slot<K, V>>(
-        scope, name, place, [this](const K& key, V value) { put<I>(key, std::move(value)); },
+        core, name, place, [this](const K& key, V value) { put<I>(key, std::move(value)); },
         [this](const std::vector<K>& keys, V value) { put_several<I>(keys, std::move(value)); });
     slot->gathers = Input<I>::gathers;
     slots_[I] = std::move(slot);

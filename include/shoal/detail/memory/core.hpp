@@ -143,7 +143,7 @@ class Remote;
 
 class Core {
  public:
-  Core(TeamCore& scope, const GlobalMemoryOptions& options, const std::source_location& place);
+  Core(TeamCore& team, const GlobalMemoryOptions& options, const std::source_location& place);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -151,7 +151,7 @@ class Core {
   [[nodiscard]] std::uint32_t id() const { return id_; }
   [[nodiscard]] Rank rank() const { return Rank(rank_); }
   [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] TeamCore& team() const { return scope_; }
+  [[nodiscard]] TeamCore& team() const { return team_; }
 
   /// Returns the address of a range in this process, if the heap of its rank is in reach and was
   /// accessed before; else nullptr: see reach(). **Cost**: two loads and three comparisons.
@@ -236,7 +236,7 @@ class Core {
   friend class Remote;
   friend class CoresHere;
   // All sizes are filled in.
-  Core(const GlobalMemoryOptions& options, TeamCore& scope, const std::source_location& place);
+  Core(const GlobalMemoryOptions& options, TeamCore& team, const std::source_location& place);
   [[noreturn]] void refuse_pointer(std::uint32_t memory, const char* what) const;
   /// One comparison where the size is a small constant.
   [[nodiscard]] bool fits(std::uint64_t offset, std::size_t size_bytes) const {
@@ -245,7 +245,7 @@ class Core {
   }
   [[noreturn]] void refuse_in_handler(const char* call) const;
 
-  TeamCore& scope_;
+  TeamCore& team_;
   const int rank_;
   const int size_;
   const std::uint64_t heap_bytes_;

@@ -52,7 +52,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] static Objects* find(std::uint64_t team, const char* what);
 
   [[nodiscard]] Team& team() const { return team_; }
-  [[nodiscard]] TeamCore& core() const { return scope_; }
+  [[nodiscard]] TeamCore& core() const { return core_; }
 
   /// Called when the team has ended on this rank; representatives that are left may still be
   /// destroyed.
@@ -155,7 +155,7 @@ class Objects : public std::enable_shared_from_this<Objects> {
   [[nodiscard]] bool is_crossed() const;
 
   Team& team_;
-  TeamCore& scope_;
+  TeamCore& core_;
   const std::shared_ptr<Share> share_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Owned>> tunnels_;  // the handlers'
   std::unordered_map<std::uint32_t, std::unique_ptr<Owned>> owned_;    // by number; see keep()

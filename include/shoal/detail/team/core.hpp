@@ -93,7 +93,7 @@ namespace team {
 class Messenger;
 struct CoreState;
 struct HoldMaker;
-struct ScopeState;
+struct TeamTreeState;
 
 /// Operation in which a member waits. Its text is made for reports only.
 struct WaitedOperation {
@@ -378,7 +378,7 @@ class TeamCore final : public sched::TaskScope {
   /// Returns the counts of this team and of all teams nested in it.
   [[nodiscard]] Totals all_totals() const;
   /// Returns the state of the team for reports. It calls the functions of graphs that name tasks.
-  [[nodiscard]] team::ScopeState state() const;
+  [[nodiscard]] team::TeamTreeState state() const;
 
   // --- the world's
 

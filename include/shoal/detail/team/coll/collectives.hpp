@@ -186,7 +186,7 @@ class Result {
 /// messages; large arrays straight between the members' memory, with several parts under way.
 class Collectives {
  public:
-  explicit Collectives(TeamCore& scope);
+  explicit Collectives(TeamCore& core);
   ~Collectives();
   Collectives(const Collectives&) = delete;
   Collectives& operator=(const Collectives&) = delete;
