@@ -41,11 +41,6 @@ inline constexpr std::size_t kLargeTransferBytes = 64UL << 10U;
 /// Ends the process after an error that cannot be reported in an orderly way; does not return.
 using FatalHandler = Function<void(const std::string& text)>;
 
-/// Bit of the team in the header of a run: its messages are about the team, but are the world's.
-/// They wait until the team exists, are handled as well when it has ended, and count in the world,
-/// if at all. Ids of teams do not have the bit.
-inline constexpr std::uint64_t kAboutBit = std::uint64_t{1} << 62U;
-
 /// Cores of the teams of one rank; the first one that is added is that of the world. **Caller**:
 /// any thread.
 class CoreTable {

@@ -57,6 +57,11 @@ inline constexpr std::uint32_t kPrefixBit = 1U << 26U;     // the arguments have
 inline constexpr std::uint32_t kOwnOrderBit = 1U << 25U;
 inline constexpr std::uint32_t kIndexMask = kOwnOrderBit - 1;
 
+// Field of MessageHeader::team, beside the id of the team, which does not have this bit.
+/// The messages are about the team, but are the world's. They wait until the team exists, are
+/// handled as well when it has ended, and count in the world, if at all.
+inline constexpr std::uint64_t kAboutBit = std::uint64_t{1} << 62U;
+
 /// First arguments of consecutive messages to one handler: they travel once for each run.
 struct RunPrefix {
   std::uint64_t first = 0;
@@ -69,7 +74,7 @@ struct MessageHeader {
   std::uint32_t handler = 0;    // index in the table of static or instance handlers, with flag bits
   std::uint32_t signature = 0;  // hash of the handler's argument types
   std::uint64_t size_bytes = 0;  // of the arguments, without padding
-  std::uint64_t team = 0;        // id; travels with kTeamBit only
+  std::uint64_t team = 0;        // id, perhaps with kAboutBit; travels with kTeamBit only
   std::uint64_t sender = 0;      // team that waits for an acknowledgement; 0: none. Likewise
 };
 

@@ -198,6 +198,7 @@ struct Handler : std::enable_shared_from_this<Handler> {
   Describe describe = nullptr;
 };
 
+using net::kAboutBit;
 using net::kIndexMask;
 using net::kInstanceBit;
 using net::kLargeBit;
