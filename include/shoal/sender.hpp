@@ -235,6 +235,7 @@ class FutureSender {
       if (sched::wants_stop(receiver_)) return;
       const sched::ValueRef<T> state = future_.shared_state();
       auto run = [owed = std::move(owed), future = std::move(future_)]() mutable {
+        std::exception_ptr error;
         try {
           if constexpr (std::is_void_v<T>) {
             future.get();
@@ -242,9 +243,12 @@ class FutureSender {
           } else {
             owed.set_value(future.get());
           }
+          return;
         } catch (...) {
-          owed.set_error(std::current_exception());
+          error = std::current_exception();
         }
+        // Behind the catch clause, which owns the exception as well.
+        owed.set_error(std::move(error));
       };
       auto task = sched::make_function_task(sched::current_scope(state->scheduler()), "a sender",
                                             std::move(run));

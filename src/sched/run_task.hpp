@@ -4,6 +4,7 @@
 #include <shoal/detail/trace/probes.hpp>
 
 #include <fmt/format.h>
+#include <utility>
 
 #include "sched/traced.hpp"
 #include "sched/worker.hpp"
@@ -24,18 +25,26 @@ inline Worker& worker_of(const SchedulingFiber& fiber, Worker& begun_on) {
   strand.set_name(fmt::format("{}, rank {}", name_of(task), worker.scheduler().rank().value()));
 }
 
-[[gnu::noinline]] inline void fail_task(const Task& task) {
+/// Called in a catch clause.
+[[gnu::noinline]] inline void keep_thrown(const Task& task, SchedulingFiber& fiber) {
   if (task.is_main()) throw;  // its wrapper lets nothing through
+  fiber.thrown = caught_exception();
+}
+
+/// Called behind the catch clause, which owns the exception as well: others may read and drop it.
+[[gnu::noinline]] inline void fail_task(const Task& task, SchedulingFiber& fiber) {
   Scheduler& scheduler = current_worker()->scheduler();
-  scheduler.leave_error(*task.scope, name_of(task), caught_exception());
+  scheduler.leave_error(*task.scope, name_of(task), std::move(fiber.thrown));
 }
 
 [[gnu::always_inline]] inline void run_function(Task& task, SchedulingFiber& fiber) {
   try {
     fiber.strand.run([begun = &task] { begun->run(); });
+    return;
   } catch (...) {
-    fail_task(task);
+    keep_thrown(task, fiber);
   }
+  fail_task(task, fiber);
 }
 
 /// Runs the task for an observer or a recording.

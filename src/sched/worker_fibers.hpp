@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -95,6 +96,7 @@ struct SchedulingFiber {
   const Nesting* outer = nullptr;      // tasks below that one which wait for it
   const LongCall* in_call = nullptr;   // of that task, the innermost one
   EndingTask ending;
+  std::exception_ptr thrown;  // by that task, until its scope has it
 };
 
 /// Pool of fibers: makes them, and keeps those that no worker needs now, which are in the loop

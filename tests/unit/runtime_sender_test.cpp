@@ -47,7 +47,10 @@ struct Receiver {
   void set_value() && noexcept { seen->tell("done"); }
   void set_value(int&& value) && noexcept { seen->tell(std::to_string(value)); }
   void set_value(std::unique_ptr<int>&& value) && noexcept { seen->tell(std::to_string(*value)); }
-  void set_error(std::exception_ptr error) && noexcept { seen->tell(shoal::describe(error)); }
+  void set_error(std::exception_ptr error) && noexcept {
+    EXPECT_TRUE(std::current_exception() == nullptr) << "the sender still handles it";
+    seen->tell(shoal::describe(error));
+  }
   void set_stopped() && noexcept { seen->tell("stopped"); }
   [[nodiscard]] StopEnv get_env() const noexcept { return {token}; }
 };

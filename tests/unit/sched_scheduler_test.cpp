@@ -13,10 +13,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sched_scheduler_test {
@@ -140,6 +144,37 @@ TEST_P(Scheduler, ThrowingTask_LeavesItsErrorAndFailsTheScope) {
     run.scope().end_taking_error();
     EXPECT_EQ(run.scope().left_errors(), 0);
   }
+}
+
+// Others may read and drop the exception, which the catch clause of the scheduler owns as well.
+TEST_P(Scheduler, ThrowingTask_LeavesItsErrorWhenTheExceptionIsNoLongerHandled) {
+  struct Named {
+    std::atomic<int> count{0};
+    std::atomic<int> while_handled{0};
+  };
+  class Throwing final : public shoal::sched::Task {
+   public:
+    explicit Throwing(Named& named) : named_(named) {}
+    void run() override { throw std::runtime_error("text 9"); }
+    // The scheduler asks for the name when it leaves the error.
+    [[nodiscard]] std::string name() const override {
+      ++named_.count;
+      if (std::current_exception() != nullptr) ++named_.while_handled;
+      return "task 9";
+    }
+
+   private:
+    Named& named_;
+  };
+  Named named;
+  SchedulerRun run(workers());
+  auto task = std::make_unique<Throwing>(named);
+  task->scope = &run.scope();
+  run.scheduler().submit(std::move(task));
+  run.finish();
+  EXPECT_THAT(run.scope().failures(), testing::ElementsAre("task 9: text 9"));
+  EXPECT_GE(named.count, 1);
+  EXPECT_EQ(named.while_handled, 0);
 }
 
 TEST_P(Scheduler, TasksOfAFailedScope_AreDroppedAndCounted) {
