@@ -916,7 +916,7 @@ chartCounters();
 if (!isPair) drawMatrix();
 // For tests and for those who look from the console.
 window.shoalReport = {firstPictureMs: performance.now(), drawTimes, view, zoomTo, findNext, hit,
-  tipText, xOf, get found() { return found; }, segments, messages, marks, tracks, timeCharts, needs,
-  showHint, showSegment, colorByName,
+  tipText, xOf, get found() { return found; }, segments, messages, marks, paths, tracks, timeCharts,
+  needs, showHint, showSegment, colorByName,
   bounds: sources.flatMap(one => Object.values(one.bounds).filter(at => at > 0))};
 })();
