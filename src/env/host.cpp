@@ -25,12 +25,29 @@
 #include <thread>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace shoal::env {
 
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();
+}
+
+std::optional<bool> is_virtual_machine() {
+#if defined(__x86_64__)
+  constexpr unsigned kFeatures = 1;
+  constexpr unsigned kHypervisor = 1U << 31U;
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(kFeatures, &eax, &ebx, &ecx, &edx) != 0) return (ecx & kHypervisor) != 0;
+#endif
+  return std::nullopt;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,9 @@ namespace shoal::env {
 
 /// The node that the process runs on: equal for two processes exactly if they share a machine.
 std::string host_name();
+/// Returns whether the machine is virtual. Its host may hold a processor meanwhile, which neither
+/// the clock nor the processor time of a thread shows. nullopt: the processor does not say.
+std::optional<bool> is_virtual_machine();
 /// Build identifier of the running program, as hexadecimal digits; "without a build id" if it has
 /// none. Two builds of different sources have different identifiers.
 std::string program_id();

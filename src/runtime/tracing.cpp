@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -86,6 +87,14 @@ std::string names_of(std::uint32_t categories) {
   return names;
 }
 
+/// Fact `virtual_machine` of a run: virtual time has no host that holds processors.
+std::string virtual_machine_of(const Config& config) {
+  if (config.simulate()) return "no";
+  const std::optional<bool> is_virtual = env::is_virtual_machine();
+  if (!is_virtual.has_value()) return "unknown";
+  return *is_virtual ? "yes" : "no";
+}
+
 trace::Identity identity_of(const Config& config, const TracedRun& run) {
   std::vector<std::string> arguments(config.args.begin(), config.args.end());
   if (!arguments.empty()) arguments.erase(arguments.begin());
@@ -101,6 +110,7 @@ trace::Identity identity_of(const Config& config, const TracedRun& run) {
           {"cores", std::to_string(run.cores)},
           {"processors", std::to_string(run.processors)},
           {"mask", run.mask},
+          {"virtual_machine", virtual_machine_of(config)},
           {"memory_nodes", fmt::format("{}", fmt::join(run.memory_nodes, " "))},
           {"categories", names_of(config.trace_categories)},
           {"simulated", config.simulate() ? "yes" : "no"}};

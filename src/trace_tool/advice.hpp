@@ -44,6 +44,11 @@ class Advice {
     return true;
   }
 
+  /// Says something that the trace does not prove.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+
+  /// Returns whether time without a task is idle time: handlers were recorded.
+  [[nodiscard]] bool knows_idleness() const { return model.knows_idleness(); }
   [[nodiscard]] bool has_hints() const { return !hints_.empty(); }
   [[nodiscard]] bool has_hint(std::string_view kind) const {
     return std::any_of(hints_.begin(), hints_.end(),
@@ -52,6 +57,7 @@ class Advice {
   /// Kinds that other programs may explain.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
   [[nodiscard]] std::vector<Hint> take() { return std::move(hints_); }
+  [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
 
   [[nodiscard]] double duration() const { return std::max(1.0, number(analysis.duration)); }
   [[nodiscard]] double worker_time() const {
@@ -75,6 +81,7 @@ class Advice {
  private:
   std::vector<std::string> left_out_;
   std::vector<Hint> hints_;
+  std::vector<std::string> notes_;
 };
 
 void add_worker_hints(Advice& advice);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace shoal::trace_tool {
 
@@ -182,7 +183,9 @@ std::vector<NameStatistics> name_statistics(const Model& model) {
       std::nth_element(some.begin(), half, some.end());
       here.median = *half;
       here.least = *std::min_element(some.begin(), half + 1);
-      here.most = *std::max_element(half, some.end());
+      const auto high = some.end() - 1 - static_cast<std::ptrdiff_t>(some.size() / 10);
+      std::nth_element(half, high, some.end());
+      here.high = *high;
     }
     all.push_back(std::move(sum));
   }
@@ -289,7 +292,7 @@ void join(std::vector<std::pair<std::int64_t, std::int64_t>>& times) {
 }  // namespace
 
 std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLoad>& loads) {
-  const bool knows_gaps = model.has(Category::task);
+  const bool knows_gaps = model.knows_idleness();
   constexpr std::int64_t kShortestGapNs = 500;  // what lies between tasks in any case
   std::map<int, RankUsage> by_rank;
   IdleTimes idle(model, loads);
@@ -355,7 +358,9 @@ Analysis analyse(const Model& model) {
   all.path_shares = path_shares(model, all.path);
   all.chains = chains_of(model);
   all.bounds = bounds_of(all);
-  all.hints = hints(model, all);
+  Remarks remarks = remarks_on(model, all);
+  all.hints = std::move(remarks.hints);
+  all.notes = std::move(remarks.notes);
   return all;
 }
 

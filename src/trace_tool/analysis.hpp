@@ -56,7 +56,7 @@ struct NameStatistics {
     std::int64_t total = 0;
     std::int64_t least = 0;
     std::int64_t median = 0;
-    std::int64_t most = 0;
+    std::int64_t high = 0;  // the longest, without the longest tenth
   };
   std::map<int, OnRank> by_rank;
 };
@@ -165,6 +165,12 @@ struct Hint : HintSubject {
   std::int64_t end = 0;
 };
 
+/// Advice on a run.
+struct Remarks {
+  std::vector<Hint> hints;
+  std::vector<std::string> notes;  // what the trace does not prove
+};
+
 /// Least time that a run can take, by two measures. Nanoseconds.
 struct Bounds {
   std::int64_t area = 0;   // all work, evenly on all workers
@@ -184,6 +190,7 @@ struct Analysis {
   std::vector<std::int64_t> chains;    // by task: the longest chain of work that it begins
   Bounds bounds;
   std::vector<Hint> hints;
+  std::vector<std::string> notes;
 };
 
 [[nodiscard]] Analysis analyse(const Model& model);
@@ -218,7 +225,7 @@ struct Blocked {
 /// Part of [begin, end) in which a track was busy.
 [[nodiscard]] std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begin,
                                        std::int64_t end);
-[[nodiscard]] std::vector<Hint> hints(const Model& model, const Analysis& analysis);
+[[nodiscard]] Remarks remarks_on(const Model& model, const Analysis& analysis);
 
 /// "of 1.2 s, 0.7 s are potrf on rank 0, 0.3 s are messages".
 [[nodiscard]] std::string path_text(const Analysis& analysis);

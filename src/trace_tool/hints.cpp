@@ -77,7 +77,7 @@ class Places {
 
 }  // namespace
 
-std::vector<Hint> hints(const Model& model, const Analysis& analysis) {
+Remarks remarks_on(const Model& model, const Analysis& analysis) {
   Advice advice(model, analysis);
   // Missing events would be taken for idleness, and for imbalance.
   if (model.has(Category::task) && !model.has_losses()) {
@@ -87,9 +87,9 @@ std::vector<Hint> hints(const Model& model, const Analysis& analysis) {
     disturbed(advice);
   }
   lost_events(advice);
-  std::vector<Hint> all = advice.take();
+  Remarks all{advice.take(), advice.take_notes()};
   const Places places(model, analysis);
-  for (Hint& hint : all) places.find(hint);
+  for (Hint& hint : all.hints) places.find(hint);
   return all;
 }
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
 
 namespace shoal::trace_tool {
 
@@ -19,11 +21,12 @@ double usual_of(const NameStatistics& name, std::int64_t NameStatistics::OnRank:
   return number(lower_median(std::move(all)));
 }
 
-/// All tasks of the name are longer on the rank, the shortest and the longest as well: ranks may
-/// have more of those that do more.
+/// Tasks of the name are longer on the rank, the short and the long ones as well: ranks may have
+/// more of those that do more. A processor that was held for a moment makes few tasks long, perhaps
+/// on the other ranks only.
 bool is_slower(const NameStatistics& name, const NameStatistics::OnRank& here, double times) {
   using OnRank = NameStatistics::OnRank;
-  for (std::int64_t OnRank::*part : {&OnRank::least, &OnRank::median, &OnRank::most}) {
+  for (std::int64_t OnRank::*part : {&OnRank::least, &OnRank::median, &OnRank::high}) {
     if (number(here.*part) < times * usual_of(name, part)) return false;
   }
   return true;
@@ -71,7 +74,8 @@ bool slow_ranks(Advice& advice) {
 }
 
 /// Few tasks that take much longer than nine tenths of their name, and that others waited for. (The
-/// longest of the others may have waited for a processor.)
+/// longest of the others may have waited for a processor.) On a virtual machine the hint needs
+/// several: its host may have held the processor of one.
 void outliers(Advice& advice) {
   constexpr std::size_t kEnough = 8;
   constexpr std::size_t kUsual = 10;
@@ -96,27 +100,39 @@ void outliers(Advice& advice) {
     const auto busy = [&](std::size_t i) { return number(advice.model.tasks[all[i]].busy); };
     const double usual = busy(std::max<std::size_t>(1, all.size() / kUsual));
     double lost = 0;
+    double most = 0;
     std::size_t count = 0;
     while (busy(count) >= kLonger * usual && count < all.size() / kUsual + 1) {
       const auto part = on_path.find(all[count]);
-      if (part != on_path.end()) lost += std::max(0.0, number(part->second) - usual);
+      if (part != on_path.end()) {
+        const double here = std::max(0.0, number(part->second) - usual);
+        lost += here;
+        most = std::max(most, here);
+      }
       ++count;
     }
     if (count > std::max<std::size_t>(1, all.size() / kShare)) continue;
     if (lost < kNoticeable * advice.duration()) continue;
     const Task& worst = advice.model.tasks[all.front()];
     const auto key = advice.model.keys.find(worst.id);
-    advice.add_timed(
-        kNoticeable,
-        {"outlier", lost / advice.duration(), advice.model.input().name(name),
-         advice.model.rank_of(worst.track)},
-        fmt::format(
-            "{} of {} tasks '{}' take much longer than the others, and the run "
-            "waits for them: that of {} on rank {} takes {}, nine tenths of them {} at most",
-            count, all.size(), advice.model.input().name(name),
-            key == advice.model.keys.end() ? "time " + time_text(number(worst.start))
-                                           : "key " + key->second,
-            advice.model.rank_of(worst.track), time_text(number(worst.busy)), time_text(usual)));
+    std::string text = fmt::format(
+        "{} of {} tasks '{}' take much longer than the others, and the run "
+        "waits for them: that of {} on rank {} takes {}, nine tenths of them {} at most",
+        count, all.size(), advice.model.input().name(name),
+        key == advice.model.keys.end() ? "time " + time_text(number(worst.start))
+                                       : "key " + key->second,
+        advice.model.rank_of(worst.track), time_text(number(worst.busy)), time_text(usual));
+    const bool is_once = lost - most < kNoticeable * advice.duration();
+    if (is_once && advice.disturbance.may_be_held) {
+      advice.note(text +
+                  ". The host of a virtual machine may have held its processor for that time: "
+                  "record the run again, and look at the task if it is as long again");
+      continue;
+    }
+    advice.add_timed(kNoticeable,
+                     {"outlier", lost / advice.duration(), advice.model.input().name(name),
+                      advice.model.rank_of(worst.track)},
+                     std::move(text));
   }
 }
 
@@ -245,6 +261,7 @@ void missing_priority(Advice& advice) {
 void add_rank_hints(Advice& advice) {
   const bool is_slow = slow_ranks(advice);
   outliers(advice);
+  if (!advice.knows_idleness()) return;
   if (!is_slow) overloaded_rank(advice);
   missing_priority(advice);
 }

@@ -418,13 +418,15 @@ void memory_bound(Advice& advice) {
 }  // namespace
 
 void add_worker_hints(Advice& advice) {
-  short_tasks(advice);
+  if (advice.knows_idleness()) short_tasks(advice);
   placement(advice);
-  bound_tasks(advice);
-  locks(advice);
-  insertion(advice);
-  steps(advice);
-  handlers(advice);
+  if (advice.knows_idleness()) {
+    bound_tasks(advice);
+    locks(advice);
+    insertion(advice);
+    steps(advice);
+    handlers(advice);
+  }
   memory_bound(advice);
 }
 

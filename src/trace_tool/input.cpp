@@ -185,6 +185,10 @@ std::vector<std::string> Input::gaps() const {
       text += (text.empty() ? "" : ", ") + std::string(name_of(static_cast<Category>(i)));
     }
     all.push_back(fmt::format("only these categories were recorded: {}", text));
+    if ((recorded & trace::bit_of(Category::task)) != 0 &&
+        (recorded & trace::bit_of(Category::message)) == 0) {
+      all.emplace_back("handlers were not recorded, so that nothing is known of idle workers");
+    }
   }
   if (end_.empty()) all.emplace_back("the trace has no end: it was cut off");
   if (!damage_.empty()) all.push_back(damage_);

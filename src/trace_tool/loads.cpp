@@ -220,6 +220,17 @@ std::string text_of(const nlohmann::ordered_json& process, const char* key) {
   return text != process.end() && text->is_string() ? text->get<std::string>() : std::string();
 }
 
+/// Returns whether a process ran on a virtual machine, or on one that may be. Traces of versions
+/// that did not record it have the hints that they had.
+bool may_be_held(const Model& model) {
+  const auto processes = model.input().identity().find("processes");
+  if (processes == model.input().identity().end()) return false;
+  return std::any_of(processes->begin(), processes->end(), [](const auto& process) {
+    const std::string is_virtual = text_of(process, "virtual_machine");
+    return !is_virtual.empty() && is_virtual != "no";
+  });
+}
+
 }  // namespace
 
 // In a simulated run a worker may have done nothing, nor have slept.
@@ -261,6 +272,7 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
 
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
+  all.may_be_held = may_be_held(model);
   std::int64_t waited = 0;
   std::int64_t longest = 0;
   std::int64_t ran = 0;

@@ -40,6 +40,7 @@ struct RankLoad {
 /// Time for which some of other programs held the processors of workers.
 struct Disturbance {
   bool is_known = false;
+  bool may_be_held = false;  // the host of a virtual machine may have held processors, unseen
   int workers = 0;           // of which it is known
   double share = 0;          // of the time of workers, that they waited for a processor
   double most = 0;           // likewise, of the worker that waited longest

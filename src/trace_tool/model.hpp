@@ -216,6 +216,11 @@ class Model {
   }
   /// Returns whether events of the category were recorded.
   [[nodiscard]] bool has(Category category) const;
+  /// Returns whether a worker without a task is known to be idle: it may run handlers, which are
+  /// events of messages. A trace that does not name its categories has all.
+  [[nodiscard]] bool knows_idleness() const {
+    return has(Category::task) && (input_.categories() == 0 || has(Category::message));
+  }
   /// Sentences on parts that the trace lacks; empty: it is whole.
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether events may be missing among those of the recorded categories.

@@ -115,6 +115,7 @@ class PageData {
     for (const std::string& text : {iterations_text(analysis_), attempts_text(model_)}) {
       if (!text.empty()) page["idle"].push_back(text);
     }
+    for (const std::string& note : analysis_.notes) page["idle"].push_back(note);
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {
       page["tracks"].push_back(
@@ -443,7 +444,7 @@ class PageData {
 
   void add_ranks(Json& page) {
     page["ranks"] = Json::array();
-    if (!model_.has(Category::task)) return;
+    if (!model_.knows_idleness()) return;
     for (const RankUsage& one : analysis_.ranks) {
       page["ranks"].push_back({{"rank", one.rank},
                                {"workers", one.workers},

@@ -186,14 +186,13 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
           ? fmt::format("{} messages, {}", messages, bytes_text(static_cast<double>(bytes)))
           : "messages were not recorded";
   const std::string busy =
-      model.has(Category::task)
+      model.knows_idleness()
           ? fmt::format("; workers busy {} of the time", share_text(utilization_of(analysis), 1))
           : "";
   out.add("{} of {} tracks, {} events; {}; {}{}", time_of(analysis.duration),
           model.input().tracks().size(), model.events, tasks, traffic, busy);
   out.add("critical path: {}", path_text(analysis));
-  if (const std::string text = imbalance_text(analysis);
-      !text.empty() && model.has(Category::task)) {
+  if (const std::string text = imbalance_text(analysis); !text.empty() && model.knows_idleness()) {
     out.add("{}", text);
   }
   for (const std::string& line : idle_lines(analysis)) out.add("{}", line);
@@ -203,10 +202,11 @@ std::string summary_text(const Model& model, const Analysis& analysis) {
     out.add("{}", text);
   }
   add_names(out, analysis);
-  if (model.has(Category::task)) add_ranks(out, analysis);
+  if (model.knows_idleness()) add_ranks(out, analysis);
   add_latencies(out, analysis);
   if (!analysis.hints.empty()) out.add("");
   for (const Hint& hint : analysis.hints) out.add("hint: {}", hint.text);
+  for (const std::string& note : analysis.notes) out.add("note: {}", note);
   return std::move(out.text);
 }
 
@@ -218,8 +218,8 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
               {"idle", idle_lines(analysis)}};
   if (model.has(Category::task)) {
     all["tasks"] = model.tasks.size();
-    all["utilization"] = utilization_of(analysis);
   }
+  if (model.knows_idleness()) all["utilization"] = utilization_of(analysis);
   if (model.has(Category::message)) {
     const auto [messages, bytes] = traffic_of(analysis);
     all["messages"] = messages;
@@ -256,6 +256,7 @@ std::string summary_json(const Model& model, const Analysis& analysis) {
   for (const Hint& hint : analysis.hints) {
     all["hints"].push_back({{"kind", hint.kind}, {"text", hint.text}});
   }
+  if (!analysis.notes.empty()) all["notes"] = analysis.notes;
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -336,7 +337,8 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   // Events that one of the runs has not recorded are no difference.
   const bool has_tasks = a.has(Category::task) && b.has(Category::task);
   const bool has_messages = a.has(Category::message) && b.has(Category::message);
-  if (has_tasks) {
+  const bool knows_idleness = a.knows_idleness() && b.knows_idleness();
+  if (knows_idleness) {
     out.add("workers busy: {} and {} of the time", share_text(utilization_of(of_a), 1),
             share_text(utilization_of(of_b), 1));
   }
@@ -348,10 +350,8 @@ std::string diff_text(const Model& a, const Analysis& of_a, const Model& b, cons
   }
   out.add("critical path of A: {}", path_text(of_a));
   out.add("critical path of B: {}", path_text(of_b));
-  if (has_tasks) {
-    diff_ranks(out, of_a, of_b);
-    diff_names(out, of_a, of_b);
-  }
+  if (knows_idleness) diff_ranks(out, of_a, of_b);
+  if (has_tasks) diff_names(out, of_a, of_b);
   const auto has = [](const Analysis& in, const Hint& hint) {
     return std::any_of(in.hints.begin(), in.hints.end(),
                        [&](const Hint& one) { return one.kind == hint.kind; });

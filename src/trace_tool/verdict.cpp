@@ -231,22 +231,16 @@ Verdict of_imbalance(const Analysis& analysis, const Part& rank) {
   return verdict;
 }
 
-/// Causes that waiting is left beside, as far as messages were recorded.
-std::string_view others_than_waiting(bool has_messages) {
-  return has_messages ? "neither work, a chain of tasks nor messages"
-                      : "neither work nor a chain of tasks";
-}
-
-Verdict of_waiting(const Model& model, const Analysis& analysis) {
+Verdict of_waiting(const Analysis& analysis) {
   Verdict verdict;
   verdict.bound = "waiting";
   verdict.without_ns = least_of(analysis);
   verdict.share =
       number(analysis.duration - verdict.without_ns) / std::max(number(analysis.duration), 1.0);
   verdict.sentences[0] = fmt::format(
-      "The run takes {} and is bound by waiting: workers have no task, and {} explain {} of it.",
-      time_text(number(analysis.duration)), others_than_waiting(model.has(Category::message)),
-      share_text(verdict.share, 1));
+      "The run takes {} and is bound by waiting: workers have no task, and neither work, a chain "
+      "of tasks nor messages explain {} of it.",
+      time_text(number(analysis.duration)), share_text(verdict.share, 1));
   verdict.sentences[1] = fmt::format("Without it, it would take {} at least ({}).",
                                      time_text(number(verdict.without_ns)), floor_text(analysis));
   std::string most;
@@ -272,6 +266,14 @@ Verdict unknown(const Analysis& analysis, std::string_view reason, std::string_v
   verdict.sentences[1] = "What it would take without that is not known either.";
   verdict.sentences[2] = fmt::format("To change: {}.", remedy);
   return verdict;
+}
+
+/// Handlers are events of messages: without them, a worker that has no task may be idle or not.
+Verdict of_unknown_handlers(const Analysis& analysis) {
+  return unknown(analysis,
+                 "neither work nor a chain of tasks takes most of it, and handlers were "
+                 "not recorded",
+                 "record the category message as well");
 }
 
 /// Missing tasks and messages would be taken for idleness, and for shorter chains.
@@ -307,11 +309,13 @@ Verdict verdict_on(const Model& model, const Analysis& analysis) {
   const double imbalance = number(rank.ns) / whole;
   if (area >= kNear) return of_work(model, analysis);
   if (chain >= kNear) return of_chain(model, analysis);
+  // Ranks that look idle may run handlers.
+  if (!model.knows_idleness()) return of_unknown_handlers(analysis);
   if (imbalance >= kNear && imbalance >= chain) return of_imbalance(analysis, rank);
   const double waiting = 1 - std::max({area, chain, messages});
   if (messages >= std::max({area, chain, waiting})) return of_messages(model, analysis);
   if (waiting > std::max(area, chain)) {
-    if (!model.has_regions()) return of_waiting(model, analysis);
+    if (!model.has_regions()) return of_waiting(analysis);
     return unknown(analysis, "workers may have run tasks outside of the recorded regions",
                    "record the whole run");
   }
@@ -340,9 +344,9 @@ std::vector<Change> changes_between(const Analysis& a, const Analysis& b, bool h
   if (has_messages) {
     all.push_back(
         {"messages", "more of its critical path is messages", "", messages(b) - messages(a)});
+    all.push_back({"imbalance", "its busiest rank has more to do", "",
+                   (busiest_rank(b).ns - b.bounds.area) - (busiest_rank(a).ns - a.bounds.area)});
   }
-  all.push_back({"imbalance", "its busiest rank has more to do", "",
-                 (busiest_rank(b).ns - b.bounds.area) - (busiest_rank(a).ns - a.bounds.area)});
   std::stable_sort(all.begin(), all.end(),
                    [](const Change& x, const Change& y) { return x.ns > y.ns; });
   return all;
@@ -364,10 +368,21 @@ std::string grown_most(const Analysis& a, const Analysis& b) {
   return name;
 }
 
+/// No part of the run explains the difference that `head` names.
+Verdict of_longer_waits(const std::string& head, const Analysis& slow, bool has_messages) {
+  Verdict verdict = has_messages ? of_waiting(slow) : of_unknown_handlers(slow);
+  verdict.sentences[0] = fmt::format(
+      "{}: {}.", head,
+      has_messages
+          ? "its workers wait longer, and neither work, a chain of tasks nor messages explain it"
+          : "neither work nor a chain of tasks explain it, and handlers were not recorded in both");
+  return verdict;
+}
+
 /// Why `slow`, called `name`, takes longer than `fast`.
 Verdict why_slower(const std::string& name, const std::string& other, const Model& slow,
                    const Analysis& of_slow, const Model& fast, const Analysis& of_fast) {
-  const bool has_messages = slow.has(Category::message) && fast.has(Category::message);
+  const bool has_messages = slow.knows_idleness() && fast.knows_idleness();
   const double more = number(of_slow.duration - of_fast.duration);
   const std::string head =
       fmt::format("{} takes {} longer than {} ({})", name, time_text(more), other,
@@ -398,12 +413,7 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
   }
   const Change change = changes_between(of_fast, of_slow, has_messages).front();
   Verdict verdict;
-  if (number(change.ns) < kMuch * more) {
-    verdict = of_waiting(slow, of_slow);
-    verdict.sentences[0] = fmt::format("{}: its workers wait longer, and {} explain it.", head,
-                                       others_than_waiting(has_messages));
-    return verdict;
-  }
+  if (number(change.ns) < kMuch * more) return of_longer_waits(head, of_slow, has_messages);
   verdict.bound = change.bound;
   verdict.share = number(change.ns) / std::max(number(of_slow.duration), 1.0);
   verdict.without_ns = std::max<std::int64_t>(of_slow.duration - change.ns, 0);

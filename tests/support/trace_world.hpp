@@ -54,6 +54,7 @@ class TraceWorld {
   std::function<std::uint64_t(int from, int to)> link_ns;     // further latency of a link
   std::function<std::uint64_t(int from, int to)> link_bytes;  // beyond the 100 of each message
   trace::Identity identity = {{"program", "made up"}};
+  std::uint32_t categories = trace::kAllCategories;
 
   int add(const std::string& name, int rank, std::uint64_t duration_ns,
           std::vector<int> depends_on = {}, int priority = 0) {
@@ -80,6 +81,7 @@ class TraceWorld {
     SetTime time;
     trace::Options options = options_with(time, path);
     options.identity = identity;
+    options.categories = categories;
     trace::Recorder recorder(options);
     std::vector<trace::Track> tracks;
     for (int rank = 0; rank < ranks_; ++rank) {

@@ -655,24 +655,57 @@ TEST_F(TraceTool, Verdicts_NameNoCauseThatWasNotRecorded) {
     recorder.finish();
     const Analysed run(file(what));
     const Verdict verdict = verdict_on(run.model, run.found);
-    EXPECT_EQ(verdict.bound, what == "region" ? "unknown" : "waiting");
+    EXPECT_EQ(verdict.bound, what == "all" ? "waiting" : "unknown");
     EXPECT_THAT(verdict.sentences[0],
                 HasSubstr(what == "all"    ? "neither work, a chain of tasks nor messages explain"
-                          : what == "task" ? "neither work nor a chain of tasks explain"
+                          : what == "task" ? "handlers were not recorded"
                                            : "outside of the recorded regions"));
   }
 }
 
-/// Steps on all ranks, each behind the last one of rank 2, of which one takes long.
-TraceWorld outlier_world() {
+// Tasks that only idleness and messages explain, and those that take longer on one rank: handlers
+// that were not recorded would be taken for idle time.
+TEST_F(TraceTool, WithoutMessages_HintsRestOnTasksAlone) {
+  TraceWorld loaded(4);
+  for (int i = 0; i < 400; ++i) loaded.add("part", i < 220 ? 3 : i % 3, 50'000);
+  TraceWorld slow = rounds_world(4, 30, 100'000);
+  slow.slow_down(2, 3);
+  for (const auto& [world, kind] :
+       std::vector<std::pair<TraceWorld, std::string>>{{loaded, "overloaded-rank"},
+                                                       {panels_world(0), "missing-priority"},
+                                                       {slow, "slow-rank"}}) {
+    EXPECT_THAT(Analysed(record(world)).hint_kinds(), ElementsAre(kind));
+    TraceWorld partial = world;
+    partial.categories = bit_of(Category::task) | bit_of(Category::sched);
+    partial.identity.emplace_back("categories", "task,sched");
+    const std::string trace = record(std::move(partial), "partial");
+    const Analysed run(trace);
+    EXPECT_EQ(run.hint_kinds(),
+              kind == "slow-rank" ? std::vector{kind} : std::vector<std::string>{});
+    EXPECT_THAT(idle_lines(run.found), IsEmpty());
+    const std::string text = summary_text(run.model, run.found);
+    EXPECT_THAT(text, ::testing::StartsWith("this trace is partial: only these categories were "
+                                            "recorded: task, sched; handlers were not recorded, so "
+                                            "that nothing is known of idle workers\n"));
+    EXPECT_THAT(text, Not(HasSubstr("busy")));
+    EXPECT_THAT(verdict_on(run.model, run.found).bound,
+                AnyOf("work", "chain", "unknown", kind == "slow-rank" ? "imbalance" : "unknown"));
+    const std::string difference = run_tool("diff " + file("t") + " " + trace);
+    EXPECT_THAT(difference, Not(HasSubstr("workers busy")));
+    EXPECT_THAT(difference, Not(HasSubstr("wait longer")));
+  }
+}
+
+/// Steps on all ranks, each behind the last one of rank 2, of which those of some rounds take long.
+TraceWorld outlier_world(const std::set<int>& rounds = {5}) {
   TraceWorld world(4);
   int last = -1;
   for (int round = 0; round < 10; ++round) {
     std::vector<int> before;
     if (last >= 0) before.push_back(last);
     for (int rank = 0; rank < 4; ++rank) {
-      const int step =
-          world.add("step", rank, rank == 2 && round == 5 ? 5'000'000 : 100'000, before);
+      const int step = world.add("step", rank,
+                                 rank == 2 && rounds.contains(round) ? 5'000'000 : 100'000, before);
       if (rank == 2) last = step;
     }
   }
@@ -684,6 +717,48 @@ TEST_F(TraceTool, Outlier_IsNamedAndItsRankIsNotSlow) {
   EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre("outlier"));
   EXPECT_THAT(run.hint("outlier"), HasSubstr("1 of 40 tasks 'step' take much longer"));
   EXPECT_THAT(run.hint("outlier"), HasSubstr("key (22) on rank 2 takes 5 ms"));
+}
+
+// The host of a virtual machine may have held a processor once.
+TEST_F(TraceTool, Outlier_OnAVirtualMachineNeedsTwoTasks) {
+  for (const std::string is_virtual : {"yes", "unknown", "no"}) {
+    for (const bool is_twice : {true, false}) {
+      TraceWorld world = outlier_world(is_twice ? std::set{3, 7} : std::set{5});
+      world.identity.emplace_back("virtual_machine", is_virtual);
+      const std::string trace = record(std::move(world));
+      const Analysed run(trace);
+      if (is_twice || is_virtual == "no") {
+        EXPECT_THAT(run.hint_kinds(), ElementsAre("outlier")) << is_virtual;
+        EXPECT_THAT(run.hint("outlier"), HasSubstr(is_twice ? "2 of 40" : "1 of 40"));
+        EXPECT_THAT(run.found.notes, IsEmpty());
+        continue;
+      }
+      const std::string note = "1 of 40 tasks 'step' take much longer than the others";
+      EXPECT_THAT(run.hint_kinds(), IsEmpty());
+      EXPECT_THAT(run.found.notes, ElementsAre(HasSubstr(note)));
+      EXPECT_THAT(summary_text(run.model, run.found), HasSubstr("\nnote: " + note));
+      EXPECT_THAT(run_tool("why " + trace), HasSubstr("\nNote: " + note));
+      const auto facts = nlohmann::json::parse(run_tool("summary --json " + trace));
+      EXPECT_THAT(facts.at("notes").at(0).get<std::string>(), HasSubstr("virtual machine"));
+      const auto data = nlohmann::json::parse(report_data(run.model, run.found));
+      EXPECT_THAT(data.at("idle").back().get<std::string>(), HasSubstr(note));
+    }
+  }
+}
+
+// In one round, the tasks of all other ranks take longer than those of the slow one.
+TEST_F(TraceTool, SlowRank_IsNamedBesideAMomentInWhichTheOthersAre) {
+  TraceWorld world(4);
+  std::vector<int> before;
+  for (int round = 0; round < 30; ++round) {
+    std::vector<int> now;
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::uint64_t ns = rank == 2 ? 300'000 : round == 9 ? 400'000 : 100'000;
+      now.push_back(world.add("step", rank, ns, before));
+    }
+    before = std::move(now);
+  }
+  EXPECT_THAT(Analysed(record(std::move(world))).hint_kinds(), ElementsAre("slow-rank"));
 }
 
 // Workers wait for a processor for nearly as long as the hint costs, and for a fifth of that: the

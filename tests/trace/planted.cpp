@@ -201,6 +201,15 @@ void slow(World& world, const Plan& plan) {
   });
 }
 
+/// One rank takes long in two steps, far from each other; opposite: all ranks do.
+void outlier(World& world, const Plan& plan) {
+  const int count = 10 * plan.size;
+  run_steps(world, count, [&](int step) {
+    const bool is_long = step == count / 4 || step == 3 * count / 4;
+    work(is_long && (plan.opposite || world.rank() == 2) ? 20'000 * plan.size : 4000);
+  });
+}
+
 /// One rank has more tasks than the others; opposite: its tasks are a chain.
 void overloaded(World& world, const Plan& plan) {
   const bool is_loaded = world.rank() == world.size() - 1;
@@ -526,6 +535,7 @@ int main(int argc, char** argv) {
         {"spins", spins},
         {"memory", memory},
         {"slow", slow},
+        {"outlier", outlier},
         {"overloaded", overloaded},
         {"priority", priority},
         {"flow_priority", flow_priority},

@@ -81,6 +81,7 @@ int run_why(const Arguments& with) {
     fmt::print("{}", json_of(verdict, analysis.duration, model.gaps()));
   } else {
     fmt::print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
+    for (const std::string& note : analysis.notes) fmt::print("Note: {}.\n", note);
   }
   return 0;
 }
