@@ -50,6 +50,7 @@ shoal_build_if_needed(shoal-top)
 # shoal_manual_page(<name> <what it does> <command> <file that it is made of>)
 function(shoal_manual_page name title command made_of)
   set(page "${CMAKE_CURRENT_BINARY_DIR}/man/${name}.1")
+  file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/man") # Make does not, unlike Ninja
   add_custom_command(
     OUTPUT "${page}"
     COMMAND "${SHOAL_HELP2MAN}" --no-info --version-string ${PROJECT_VERSION} --name "${title}"

@@ -217,7 +217,10 @@ class TaskGraph final : private team::Unsatisfied {
     requires(graph::input_count_v<F> == 0)
   TaskGraph& set_task(F function) {
     constexpr bool fits = CallableAs<F, void, const K&>;
-    static_assert(fits, "shoal: set_task() takes a function void(const K&) of the graph's key");
+    static_assert(
+        fits,
+        "shoal: set_task() takes a function void(const K&) of the graph's key; with "
+        "inputs void(const K&, V0, V1, ...), whose types it must know: no auto parameters");
     if constexpr (fits) {
       set(task_, std::move(function));
       inputs_.reset();

@@ -233,7 +233,7 @@ constexpr std::array<Option, 48> all_options{{
     {"flush", "TIME", "longest time that a message waits for a busy MPI engine",
      [](C& c, const S& s) { c.flush_ns = parse_number(s, flush_kind); },
      [](const C& c) { return show(c.flush_ns, time_units); }},
-    {"check-payloads", "", "detect damaged payloads of large messages (always in simulations)",
+    {"check-payloads", "", "detect payloads damaged between processes (always in simulations)",
      [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_payloads, flag_words); }},
     {"check-graphs", "", "check uses of task graphs and global memory (default in simulations: on)",

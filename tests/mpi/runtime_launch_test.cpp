@@ -1,8 +1,8 @@
 // A program that leaves MPI to shoal: launched, it is a world of all processes, as often as it
 // likes. The first world decides how MPI is initialized, so it depends on the launch.
 //
-// runtime_launch_test [leave|apart|exit]: a process leaves early, where MPI is shoal's or the
-// program's, or exits inside a world.
+// runtime_launch_test [leave|exit|own_leave|own_exit]: a process leaves early, or exits inside a
+// world; own_: where MPI is the program's.
 
 #include <fmt/core.h>
 #include <mpi.h>
@@ -86,7 +86,13 @@ void many_worlds(int argc, char** argv) {
 }
 
 int program(int argc, char** argv) {
-  const std::string_view what = argc > 1 ? argv[1] : "";
+  std::string_view what = argc > 1 ? argv[1] : "";
+  const bool own = what.starts_with("own_");
+  if (own) {
+    what.remove_prefix(4);
+    int granted = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+  }
   if (what != "exit") std::atexit(check_end);
   if (what == "exit") {
     return shoal::run(argc, argv, [](World& world) {
@@ -108,9 +114,7 @@ int program(int argc, char** argv) {
     });
     return 10 * first + second;
   }
-  if (what == "apart") {
-    int granted = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
+  if (what == "leave" && own) {
     int process = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &process);
     const int code = process == 0 ? 0 : shoal::run(argc, argv, [](World& world) { world.wait(); });

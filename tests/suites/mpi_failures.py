@@ -46,14 +46,15 @@ class Failures(suite.Suite):
 
     def test_exit(self):
         """Of a process, while others are in a world, or start another one."""
-        self.ends("mpi_{mpi}_tests", "runtime_launch_test exit",
-                  "process 0 exits inside shoal::run")
+        for owner in ("", "own_"):
+            self.ends("mpi_{mpi}_tests", f"runtime_launch_test {owner}exit",
+                      "process 0 exits inside shoal::run")
         self.ends("mpi_{mpi}_tests", "runtime_launch_test leave", "a process of this launch exits")
 
     def test_process_that_never_comes(self):
         """MPI is the program's: the others cannot know what a process does instead."""
         self.ends("mpi_{mpi}_tests",
-                  "runtime_launch_test apart --stall-report 300ms --stall-abort 2s",
+                  "runtime_launch_test own_leave --stall-report 300ms --stall-abort 2s",
                   "report: process [123] has waited in shoal::run[(][)] for 0[.]",
                   "error: process [123] has waited in shoal::run[(][)] for 2[.]",
                   "equally often and with the same communicator")

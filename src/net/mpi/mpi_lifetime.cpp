@@ -59,8 +59,6 @@ int MpiLifetime::initialize(int wanted_level) {
   int granted = SHOAL_MPI_SINGLE;
   mpi_check(*mpi_, mpi_->init_thread(wanted_level, &granted), {"MPI_Init_thread"});
   is_ours_ = true;
-  process_id_ = getpid();
-  static_cast<void>(on_exit([](int code, void*) { of_process().at_exit(code); }, nullptr));
   // Some MPIs raise the errors of MPI_Test, which is given no communicator, on one of these.
   // Where the program has initialized MPI, they are the program's to set.
   for (const MpiComm fallback : {mpi_->comm_world, mpi_->comm_self}) {
@@ -69,8 +67,10 @@ int MpiLifetime::initialize(int wanted_level) {
   return granted;
 }
 
-void MpiLifetime::watch_finalize() {
-  if (std::exchange(watches_finalize_, true)) return;
+void MpiLifetime::watch_end() {
+  if (std::exchange(watches_end_, true)) return;
+  process_id_ = getpid();
+  static_cast<void>(on_exit([](int code, void*) { of_process().at_exit(code); }, nullptr));
   mpi_check(*mpi_, mpi_->watch_finalize([] { of_process().on_finalize(); }), {"MPI_Comm_set_attr"});
 }
 
@@ -114,7 +114,7 @@ void MpiLifetime::at_exit(int code) {
     std::fflush(nullptr);
     if (code % 256 == 0) std::_Exit(1);  // the launcher of MPICH would return 0
   }
-  if (phase_ != Phase::between_worlds) return;
+  if (phase_ != Phase::between_worlds || !is_ours_) return;
   try {
     if (!is_up()) return;  // the program has finalized it
     const auto deadline = limit_exit(exit_timeout_ns_);

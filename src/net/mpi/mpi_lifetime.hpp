@@ -35,8 +35,9 @@ class MpiLifetime {
 
   /// Initializes MPI; returns the thread level that it grants. Collective over the launch.
   int initialize(int wanted_level);
-  /// Once MPI is up: makes MPI_Finalize in the middle of a world an error of one sentence.
-  void watch_finalize();
+  /// Once MPI is up: makes MPI_Finalize and exit() in the middle of a world an error of one
+  /// sentence.
+  void watch_end();
   /// Called before a world of all processes of the launch, if is_ours(). Collective over these
   /// processes. Errors: ConfigError in all processes when one of them exits instead.
   void agree_to_go_on();
@@ -62,11 +63,11 @@ class MpiLifetime {
 
   const MpiTable* mpi_ = nullptr;  // written once
   bool is_ours_ = false;
-  bool watches_finalize_ = false;
+  bool watches_end_ = false;
   Phase phase_ = Phase::between_worlds;
   int process_ = 0;      // number of this one, of the communicator of the last world
   bool parted_ = false;  // a process has exited, or does so now
-  int process_id_ = 0;   // as the system knows it
+  int process_id_ = 0;   // of the process that uses MPI, as the system knows it
   std::uint64_t exit_timeout_ns_ = 0;
 };
 

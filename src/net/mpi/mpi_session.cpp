@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
 
@@ -120,7 +121,10 @@ MpiSession::MpiSession(const MpiOptions& options)
     close();  // all processes are here: none waits
     throw ConfigError(problem);
   }
-  if (!thread_note.empty()) add_note(thread_note, process() == 0);
+  if (!thread_note.empty()) {
+    static std::atomic<bool> said{false};  // once in a process, as its MPI keeps its level
+    add_note(thread_note, process() == 0 && !said.exchange(true));
+  }
 }
 
 void MpiSession::add_note(std::string note, bool say) {
@@ -154,7 +158,7 @@ std::string MpiSession::initialize(const MpiOptions& options) {
   } else {
     thread_level_ = lifetime.initialize(wanted_thread_level(use));
   }
-  lifetime.watch_finalize();
+  lifetime.watch_end();
   const ThreadDecision decision = decide_threads(use, thread_level_);
   policy_ = decision.policy;
   thread_error_ = decision.error;
