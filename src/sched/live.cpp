@@ -1,19 +1,25 @@
 #include "sched/live.hpp"
 
-#include <shoal/detail/sync/mutex.hpp>
+#include <shoal/detail/sched/scheduler.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
 
-#include <set>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "sched/parked.hpp"
 
 namespace shoal::sched {
 
 namespace {
 
 struct Live {
-  sync::Mutex mutex;
-  std::set<const Scheduler*> schedulers SHOAL_GUARDED_BY(mutex);
+  std::mutex mutex;
+  std::map<const Scheduler*, int> users;       // of the ranks whose run has not ended
+  std::map<const Scheduler*, int> last_users;  // of those that end
+  std::condition_variable one_has_left;
 };
 Live& live() {
   static auto* const live = new Live;  // objects of the program may ask until the process ends
@@ -23,18 +29,43 @@ Live& live() {
 }  // namespace
 
 void begin_live(const Scheduler& scheduler) {
-  const sync::Lock lock(live().mutex);
-  live().schedulers.insert(&scheduler);
+  const std::lock_guard lock(live().mutex);
+  live().users.try_emplace(&scheduler, 0);
 }
 
 void end_live(const Scheduler& scheduler) {
-  const sync::Lock lock(live().mutex);
-  live().schedulers.erase(&scheduler);
+  std::unique_lock lock(live().mutex);
+  const auto ended = live().users.extract(&scheduler);
+  if (ended.empty() || ended.mapped() == 0) return;
+  const auto& [key, left] = *live().last_users.emplace(&scheduler, ended.mapped()).first;
+  lock.unlock();
+  scheduler.waiting().list(scheduler.worker_count()).close_to_threads();
+  lock.lock();
+  live().one_has_left.wait(lock, [&count = left] { return count == 0; });
+  live().last_users.erase(&scheduler);
+}
+
+ForeignUse::ForeignUse(const Scheduler& scheduler) : scheduler_(nullptr) {
+  const std::lock_guard lock(live().mutex);
+  const auto it = live().users.find(&scheduler);
+  if (it == live().users.end()) return;
+  ++it->second;
+  scheduler_ = &scheduler;
+}
+
+ForeignUse::~ForeignUse() {
+  if (scheduler_ == nullptr) return;
+  const std::lock_guard lock(live().mutex);
+  if (const auto it = live().users.find(scheduler_); it != live().users.end()) {
+    --it->second;
+  } else if (--live().last_users.at(scheduler_) == 0) {
+    live().one_has_left.notify_all();
+  }
 }
 
 bool is_live(const Scheduler& scheduler) {
-  const sync::Lock lock(live().mutex);
-  return live().schedulers.contains(&scheduler);
+  const std::lock_guard lock(live().mutex);
+  return live().users.contains(&scheduler);
 }
 
 void check_live(const Scheduler& scheduler, std::string_view what) {

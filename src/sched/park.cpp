@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace shoal::sched {
 
 namespace {
@@ -63,7 +65,8 @@ namespace {
 void check_wait(const Worker& worker, const Waitable& what) {
   if (worker.activity.handler_depth > 0) refuse_in_handler(what.describe());
   if (&worker.scheduler() == &what.scheduler()) return;
-  check_live(what.scheduler(), what.describe());
+  const ForeignUse use(what.scheduler());
+  if (!use) check_live(what.scheduler(), what.describe());
   SHOAL_CHECK(false,
               "{} belongs to another rank: it was made on rank {}, and called on rank {}; use it "
               "where it was made",
@@ -156,12 +159,17 @@ void wait_for(Waitable& what) {
     if (notified_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
-    check_live(scheduler, what.describe());
+    const ForeignUse use(scheduler);
+    if (what.is_over()) return;  // perhaps by the end of the run
+    if (!use) check_live(scheduler, what.describe());
     ThreadWaiter waiter(scheduler.env(), &what);
     ParkedList& list = scheduler.waiting().list(scheduler.worker_count());
     if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
     list.remove(waiter);
     if (!waiter.cancelled) return;
+    if (!scheduler.scope().failed()) {
+      throw CancelledError(what.describe() + ": the run has ended, and nothing ends the wait");
+    }
   }
   throw CancelledError(what.describe() + ": the world has failed");
 }
@@ -252,8 +260,10 @@ class Deferred final : public ParkedWaiter {
 
 void submit_after(Waitable& what, std::unique_ptr<Task> task) {
   const Worker* const worker = current_worker();
-  if (worker == nullptr || &worker->scheduler() != &what.scheduler()) [[unlikely]]
-    check_live(what.scheduler(), "a future");
+  std::optional<ForeignUse> use;
+  if (worker == nullptr || &worker->scheduler() != &what.scheduler()) [[unlikely]] {
+    if (!use.emplace(what.scheduler())) check_live(what.scheduler(), "a future");
+  }
   if (worker != nullptr && worker->activity.attempt != nullptr) [[unlikely]] {
     return worker->activity.attempt->withhold(
         [&what, task = std::move(task)]() mutable { submit_after(what, std::move(task)); });

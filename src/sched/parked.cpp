@@ -64,7 +64,9 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
-  if (scope != nullptr && scope->failed() && one.is_cancellable) {
+  const bool is_refused =
+      (scope != nullptr && scope->failed()) || (closed_to_threads_ && one.task == nullptr);
+  if (is_refused && one.is_cancellable) {
     static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
     return false;
@@ -81,6 +83,24 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   return false;
 }
 
+void ParkedList::take_out(Parked& one, Parked*& taken) {
+  auto& waiter = static_cast<ParkedWaiter&>(one);
+  if (!one.is_cancellable || !one.waitable->withdraw(waiter)) return;
+  one.cancelled = true;
+  one.taken_next = std::exchange(taken, &one);
+}
+
+// The tasks stay parked until they are woken here.
+int ParkedList::release(Parked* taken, bool tell_scope) {
+  int count = 0;
+  while (taken != nullptr) {
+    Parked* const one = std::exchange(taken, taken->taken_next);
+    static_cast<ParkedWaiter*>(one)->go_on(tell_scope);
+    ++count;
+  }
+  return count;
+}
+
 // Takes no memory, since it may be called for lack of memory.
 int ParkedList::cancel(const TaskScope* scope) {
   const bool main = scope == nullptr;
@@ -89,21 +109,22 @@ int ParkedList::cancel(const TaskScope* scope) {
     const sync::Lock lock(mutex_);
     for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
       if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
-      if (!main && !one->is_within(*scope)) continue;
-      auto& waiter = static_cast<ParkedWaiter&>(*one);
-      if (!one->is_cancellable || !one->waitable->withdraw(waiter)) continue;
-      one->cancelled = true;
-      one->taken_next = std::exchange(taken, one);
+      if (main || one->is_within(*scope)) take_out(*one, taken);
     }
   }
-  // The tasks stay parked until they are woken here.
-  int count = 0;
-  while (taken != nullptr) {
-    Parked* const one = std::exchange(taken, taken->taken_next);
-    static_cast<ParkedWaiter*>(one)->go_on(!main);
-    ++count;
+  return release(taken, !main);
+}
+
+void ParkedList::close_to_threads() {
+  Parked* taken = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    closed_to_threads_ = true;
+    for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
+      if (one->waitable != nullptr && one->task == nullptr) take_out(*one, taken);
+    }
   }
-  return count;
+  release(taken, true);
 }
 
 bool ParkedList::holds_counted() const {

@@ -111,6 +111,10 @@ class ParkedList {
   /// Returns the number of waits.
   int cancel(const TaskScope* scope);
 
+  /// The run of the rank has ended: cancels the waits of threads of the program, now and from now
+  /// on.
+  void close_to_threads();
+
   /// Number of parked tasks that are not counted as running.
   [[nodiscard]] std::uint64_t uncounted() const {
     return uncounted_.load(std::memory_order_acquire);
@@ -130,10 +134,16 @@ class ParkedList {
  private:
   void link(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
   void unlink(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
+  /// Takes a waiter that is to be cancelled out of what it waits for, unless it was woken, and puts
+  /// it before `taken`.
+  static void take_out(Parked& one, Parked*& taken);
+  /// Lets those that were taken out go on; returns their number.
+  static int release(Parked* taken, bool tell_scope);
 
   mutable sync::Mutex mutex_;
   sync::List<Parked, &Parked::place> list_ SHOAL_GUARDED_BY(mutex_);
   std::size_t size_ SHOAL_GUARDED_BY(mutex_) = 0;
+  bool closed_to_threads_ SHOAL_GUARDED_BY(mutex_) = false;
   // Written under mutex_; read by detection, when no counted task is left to write.
   std::atomic<std::uint64_t> uncounted_{0};
 };

@@ -8,8 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "sched/live.hpp"
+
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -159,9 +162,15 @@ void TimedWait::wake() {
 
 }  // namespace
 
-bool Waitable::wait_here_until(std::uint64_t due_ns) { return TimedWait(*this, due_ns).wait(); }
+bool Waitable::wait_here_until(std::uint64_t due_ns) {
+  std::optional<ForeignUse> use;
+  if (!on_worker() && !use.emplace(scheduler_)) check_live(scheduler_, describe());
+  return TimedWait(*this, due_ns).wait();
+}
 
 bool Waitable::has_come(std::uint64_t due_ns) const {
+  std::optional<ForeignUse> use;
+  if (!on_worker() && !use.emplace(scheduler_)) check_live(scheduler_, describe());
   return scheduler_.env().now_ns() >= due_ns && !poll_missed();
 }
 

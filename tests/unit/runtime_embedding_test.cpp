@@ -1,5 +1,6 @@
 // shoal::Runtime: work that threads of the program give to the ranks of their process.
 
+#include <shoal/future.hpp>
 #include <shoal/runtime.hpp>
 #include <shoal/shoal.hpp>
 
@@ -38,6 +39,7 @@ using shoal::Rank;
 using shoal::Runtime;
 using shoal::World;
 using shoal::testing::said_by;
+using shoal::testing::sized;
 using shoal::testing::text_of;
 using ::testing::HasSubstr;
 
@@ -240,6 +242,56 @@ TEST(Runtime, IdleTakesHardlyAnyProcessorTime) {
   EXPECT_LT(processor_time() - before,
             std::chrono::microseconds(kIdle) / shoal::testing::sized(1000, 200));
   EXPECT_EQ(runtime.async([] { return 1; }).get(), 1);
+}
+
+// The thread leaves the rank that it waits on after the task has ended, perhaps behind stop().
+TEST(Runtime, AThreadThatWaitsWhileItIsStopped_GetsItsValue) {
+  for (int round = 0; round < sized(200, 50); ++round) {
+    std::jthread client;
+    std::atomic<int> value{0};
+    std::atomic<bool> open{false};
+    {
+      Runtime runtime({.workers = 1});
+      auto future = runtime.async([&open] {
+        while (!open) shoal::yield();
+        return 1;
+      });
+      client = std::jthread([&value, &open, future = std::move(future)]() mutable {
+        open = true;
+        value = future.get();
+      });
+      while (!open) std::this_thread::yield();
+      runtime.stop();
+    }
+    client.join();
+    ASSERT_EQ(value, 1);
+  }
+}
+
+TEST(Runtime, AThreadThatWaitsForWhatNeverComes_IsToldWhenItIsStopped) {
+  for (const bool timed : {false, true}) {
+    std::optional<shoal::Promise<int>> promise;
+    std::string text;
+    std::jthread client;
+    {
+      Runtime runtime({.workers = 1});
+      runtime.run([&](World& world) { promise.emplace(world); });
+      std::atomic<bool> waits{false};
+      client = std::jthread([&, future = promise->future()]() mutable {
+        waits = true;
+        text = text_of<shoal::Error>([&] {
+          if (timed) static_cast<void>(future.wait_for(std::chrono::hours(1)));
+          static_cast<void>(future.get());
+        });
+      });
+      while (!waits) std::this_thread::yield();
+      runtime.stop();
+    }
+    client.join();
+    EXPECT_THAT(text, ::testing::AnyOf(HasSubstr("the run has ended, and nothing ends the wait"),
+                                       HasSubstr("is used after its run() has returned")));
+    promise.reset();
+  }
 }
 
 TEST(Runtime, OneRecordsATraceAtATime) {
