@@ -133,7 +133,7 @@ endfunction()
 # its name, because several are compiled together. ALONE: files that are programs of their own.
 function(shoal_add_gtests kind)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;NAME" "ALONE;ONLY;LIBRARIES")
-  set(libraries test_programs shoal::shoal GTest::gmock ${arg_LIBRARIES})
+  set(libraries test_programs shoal_c_api shoal::shoal GTest::gmock ${arg_LIBRARIES})
   set(name ${kind})
   if(arg_NAME)
     set(name ${arg_NAME})
