@@ -8,6 +8,7 @@
 
 #include "sched/traced.hpp"
 #include "sched/worker.hpp"
+#include "trace/shared_call.hpp"
 
 namespace shoal::sched {
 
@@ -78,7 +79,7 @@ LongCall::LongCall(const char* call, std::string_view name) noexcept : call_(cal
   if (!trace::on<trace::Category::task>()) [[likely]]
     return;
   span_ = trace::new_id();
-  trace::detail::record(trace::Kind::span_begin, span_, 0,
+  trace::detail::record(trace::Kind::span_begin, span_, trace::kSharedCall,
                         trace::detail::name_of(name_.empty() ? call_ : name_));
 }
 

@@ -37,7 +37,9 @@ class Advice {
   /// `least` is left, with which no run gets it. Returns whether it did.
   bool add_timed(double least, HintSubject about, std::string text) {
     if (about.share - disturbance.largest_cost() < least) {
-      left_out_.push_back(about.kind);
+      const bool is_known =
+          std::find(left_out_.begin(), left_out_.end(), about.kind) != left_out_.end();
+      if (!is_known) left_out_.push_back(about.kind);
       return false;
     }
     add(std::move(about), std::move(text));

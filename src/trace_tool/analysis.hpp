@@ -100,7 +100,7 @@ struct PathStep {
     message,  // is on its way, or waits for its handler
     start,    // from ready to started, while nothing else ran there
     parked,   // a task stands still
-    begin,    // before the first known step
+    begin,    // before the first known step; has the name of that if tasks ran before it
     blocked,  // a message has come, and the task or handler `name` keeps the rank from looking
   };
   What what = What::task;
@@ -173,8 +173,18 @@ struct Remarks {
 
 /// Least time that a run can take, by two measures. Nanoseconds.
 struct Bounds {
-  std::int64_t area = 0;   // all work, evenly on all workers
-  std::int64_t chain = 0;  // the longest chain of tasks, each of which needs the one before
+  std::int64_t area = 0;  // all work, evenly on all workers
+  // The longest chain of tasks and code of the main function, each of which needs the one before.
+  // Waits for a lock are no needs. A loop counts as its longest iteration, as far as it is known.
+  std::int64_t chain = 0;
+  std::int64_t serial = 0;  // code of one main function outside of loops
+};
+
+/// Longest chains of work.
+struct ChainTimes {
+  std::vector<std::int64_t> of_tasks;  // from each task on, with the task itself
+  std::int64_t longest = 0;            // see Bounds::chain
+  std::int64_t serial = 0;             // see Bounds
 };
 
 struct Analysis {
@@ -187,7 +197,7 @@ struct Analysis {
   std::vector<IterationStatistics> iterations;  // by number; empty: the program names none
   std::vector<PathStep> path;
   std::vector<PathShare> path_shares;  // largest first
-  std::vector<std::int64_t> chains;    // by task: the longest chain of work that it begins
+  ChainTimes chains;
   Bounds bounds;
   std::vector<Hint> hints;
   std::vector<std::string> notes;
@@ -207,9 +217,7 @@ struct Analysis {
                                                  const std::vector<PathStep>& path);
 [[nodiscard]] std::vector<RankUsage> rank_usage(const Model& model,
                                                 const std::map<int, RankLoad>& loads);
-/// Longest chain of work that depends on each task, with the task itself; main functions count as
-/// no work.
-[[nodiscard]] std::vector<std::int64_t> chains_of(const Model& model);
+[[nodiscard]] ChainTimes chains_of(const Model& model);
 /// **Precondition**: the analysis has its chains and loads.
 [[nodiscard]] Bounds bounds_of(const Analysis& analysis);
 /// Time before `received` in which a message had come, and its rank was too busy to look; the

@@ -24,7 +24,7 @@ class Walk {
         through_segment();
       }
     }
-    if (time_ > 0) add(PathStep::What::begin, kNone, 0, last_rank_, 0);
+    if (time_ > 0) add(PathStep::What::begin, kNone, name_of_first(), last_rank_, 0);
     std::reverse(path_.begin(), path_.end());
     return std::move(path_);
   }
@@ -34,6 +34,14 @@ class Walk {
     segment_ = segment;
     message_ = kNone;
     time_ = time;
+  }
+  /// The first known step, if tasks ran before it: what it waited for is not known.
+  [[nodiscard]] NameId name_of_first() const {
+    if (path_.empty()) return 0;
+    const bool is_late =
+        std::any_of(model_.segments.begin(), model_.segments.end(),
+                    [this](const Segment& segment) { return segment.end < time_; });
+    return is_late ? path_.back().name : 0;
   }
   void stop() { segment_ = message_ = kNone; }
 

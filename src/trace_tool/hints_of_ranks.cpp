@@ -206,7 +206,7 @@ std::uint32_t last_needed(const Model& model, std::uint32_t task) {
 void add_lost(const Advice& advice, std::uint32_t index, std::map<NameId, Lost>& lost) {
   constexpr int kLookBack = 1000;  // a long queue of ready tasks makes this no slower
   const Model& model = advice.model;
-  const std::vector<std::int64_t>& chain = advice.analysis.chains;
+  const std::vector<std::int64_t>& chain = advice.analysis.chains.of_tasks;
   const Task& task = model.tasks[index];
   const std::uint32_t first = first_segment_of(model, index);
   if (first == kNone || task.ready == kNever) return;

@@ -9,8 +9,6 @@ namespace shoal::trace_tool {
 
 namespace {
 
-constexpr std::string_view kLock = "lock() of ";
-
 /// Goes through the changes of a run in the order of time.
 class Sweep {
  public:
@@ -97,7 +95,7 @@ class Sweep {
 
   void add_parks() {
     for (const Park& park : model_.parks) {
-      if (!model_.input().name(park.reason).starts_with(kLock)) continue;
+      if (!is_lock_wait(model_, park.reason)) continue;
       const int rank = model_.rank_of(park.track);
       if (ranks_.contains(rank)) add(park.begin, park.end, rank, What::lock, park.reason);
     }
@@ -232,6 +230,10 @@ bool may_be_held(const Model& model) {
 }
 
 }  // namespace
+
+bool is_lock_wait(const Model& model, NameId reason) {
+  return model.input().name(reason).starts_with("lock() of ");
+}
 
 // In a simulated run a worker may have done nothing, nor have slept.
 bool is_worker(const Model& model, std::uint32_t track) {

@@ -34,6 +34,9 @@ struct RankLoad {
 /// Loads of all ranks that have workers.
 [[nodiscard]] std::map<int, RankLoad> loads_of(const Model& model);
 
+/// Returns whether a task that stands still for this reason waits for a lock.
+[[nodiscard]] bool is_lock_wait(const Model& model, NameId reason);
+
 /// Returns whether the track is that of a worker.
 [[nodiscard]] bool is_worker(const Model& model, std::uint32_t track);
 

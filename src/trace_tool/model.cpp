@@ -1,6 +1,7 @@
 #include "trace_tool/model.hpp"
 
 #include "trace/insertion.hpp"
+#include "trace/shared_call.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -226,6 +227,7 @@ void Model::begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std
   now.segment_ready = is_first ? one.ready : std::exchange(one.woken, kNever);
   now.segment_cause = is_first ? one.cause : std::exchange(one.woken_by, {});
   now.segment_join = std::exchange(one.parked_join, 0);
+  now.segment_waited_for = is_first ? 0 : one.parked_for;
 }
 
 void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
@@ -235,7 +237,7 @@ void Model::end_segment(std::uint32_t track, Now& now, std::int64_t time) {
                   now.segment_begin, time,
                   task.last_segment, now.last_segment,
                   now.segment_ready, now.segment_cause,
-                  now.segment_join};
+                  now.segment_join,  now.segment_waited_for};
   task.running_on = kNone;
   task.busy += time - now.segment_begin;
   task.last_segment = static_cast<std::uint32_t>(segments.size());
@@ -526,7 +528,8 @@ void Model::add_other(const Event& event, Now& now) {
 void Model::begin_span(const Event& event, const Now& now) {
   OpenSpan span{event.track(), event.name, static_cast<std::int64_t>(event.time),
                 Interval::What::span};
-  const bool is_iteration = input_.name(event.name) == kIterationName;
+  const bool is_iteration =
+      input_.name(event.name) == kIterationName && event.value != trace::kSharedCall;
   constexpr std::uint64_t kIterationMax = std::uint64_t{1} << 53U;  // a number of the page
   if (is_iteration && now.segment_task != kNone && now.message == kNone) {
     Task& task = tasks[now.segment_task];
@@ -537,7 +540,13 @@ void Model::begin_span(const Event& event, const Now& now) {
     if (!task.says_iteration && !is_main(task)) task.iteration = task.makes_for;
     task.says_iteration = true;
   }
+  const bool is_call = event.value == trace::kSharedCall && now.message == kNone;
+  if (is_call) span.caller = now.segment_task;
   spans_[event.id] = span;
+}
+
+void Model::add_call(const OpenSpan& span, std::int64_t end) {
+  if (span.caller != kNone) calls.push_back({span.caller, span.name, span.begin, end});
 }
 
 void Model::end_span(const Event& event) {
@@ -547,6 +556,7 @@ void Model::end_span(const Event& event) {
   if (span.task != kNone) tasks[span.task].makes_for = span.made_before;
   add_interval(span.what, span.track, span.begin, static_cast<std::int64_t>(event.time), event.id);
   intervals.back().name = span.name;
+  add_call(span, static_cast<std::int64_t>(event.time));
   spans_.erase(found);
 }
 
@@ -593,7 +603,11 @@ void Model::close_all() {
   for (const auto& [id, span] : spans_) {
     add_interval(span.what, span.track, span.begin, duration, id);
     intervals.back().name = span.name;
+    add_call(span, duration);
   }
+  std::sort(calls.begin(), calls.end(), [](const SharedCall& a, const SharedCall& b) {
+    return std::tuple(a.task, a.begin, -a.end) < std::tuple(b.task, b.begin, -b.end);
+  });
   for (std::uint32_t i = 0; i < tasks.size(); ++i) unpark(tasks[i], i, duration);
   spans_.clear();
   now_.clear();

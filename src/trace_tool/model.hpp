@@ -77,6 +77,15 @@ struct Segment {
   std::int64_t ready = kNever;  // the task was made ready, or woken
   Cause cause;                  // by this
   std::uint64_t join = 0;       // of the parts of what it waited for before, see Detail::Type
+  NameId waited_for = 0;        // before it; 0: it is the first one of its task
+};
+
+/// A task was in a call of which other workers take over work, such as a loop.
+struct SharedCall {
+  std::uint32_t task = 0;
+  NameId name = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
 };
 
 /// Something that a task has waited for in its middle, before it went on with a segment.
@@ -185,6 +194,7 @@ class Model {
   std::vector<Mark> marks;
   std::vector<Park> parks;
   std::vector<Making> makings;
+  std::vector<SharedCall> calls;           // by task; of one task in the order of time
   std::vector<std::vector<Stretch>> busy;  // by track, in the order of time, apart
   // Times between two creations in a row, one after the other on a track: the cost of each.
   std::vector<std::int64_t> creations;
@@ -252,6 +262,7 @@ class Model {
     std::int64_t segment_ready = kNever;
     Cause segment_cause;
     std::uint64_t segment_join = 0;
+    NameId segment_waited_for = 0;
     std::uint32_t last_segment = kNone;
     std::uint32_t message = kNone;  // whose handler runs
     std::vector<std::uint32_t> outer_messages;
@@ -275,6 +286,7 @@ class Model {
     Interval::What what = Interval::What::span;
     std::uint32_t task = kNone;         // of an iteration: that began it
     std::int64_t made_before = kNever;  // likewise: the one for which that task made tasks before
+    std::uint32_t caller = kNone;       // of a shared call: the task that is in it
   };
 
   friend class Needs;
@@ -289,6 +301,7 @@ class Model {
   void add_counter(const Event& event);
   void begin_span(const Event& event, const Now& now);
   void end_span(const Event& event);
+  void add_call(const OpenSpan& span, std::int64_t end);
   void unpark(Task& task, std::uint32_t index, std::int64_t time);
   [[nodiscard]] bool has_nested(const Task& task, const Now& now) const;
   void add_fact(trace::Fact fact, std::string name, const std::string& value);

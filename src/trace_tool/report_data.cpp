@@ -392,7 +392,9 @@ class PageData {
     page["path_shares"] = Json::array();
     for (const PathShare& one : analysis_.path_shares) {
       if (page["path_shares"].size() == kRowsMax) break;
-      page["path_shares"].push_back({{"what", kWhat.at(static_cast<std::size_t>(one.what))},
+      const bool is_before = one.what == PathStep::What::begin && !one.name.empty();
+      const char* const what = is_before ? "before" : kWhat.at(static_cast<std::size_t>(one.what));
+      page["path_shares"].push_back({{"what", what},
                                      {"name", one.name},
                                      {"rank", one.rank},
                                      {"ns", one.ns},

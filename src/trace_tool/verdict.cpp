@@ -18,6 +18,7 @@ struct Story {
   std::string_view bound;
   std::string_view what;
   std::string_view remedy;
+  bool prolongs = false;  // tasks: their work and chains would be shorter without it
 };
 constexpr std::array kStories = std::to_array<Story>({
     {"bound-to-one-worker", "imbalance", "tasks are bound to one worker while others idle",
@@ -37,16 +38,16 @@ constexpr std::array kStories = std::to_array<Story>({
     {"overloaded-rank", "imbalance", "tasks wait on one rank while others idle",
      "distribute the work differently"},
     {"slow-rank", "imbalance", "all tasks take longer on one rank",
-     "look at the clock of its cores and the placement of its memory, or give it less to do"},
+     "look at the clock of its cores and the placement of its memory, or give it less to do", true},
     {"outlier", "imbalance", "few tasks take much longer than all others of their name",
-     "look at these tasks, and split them"},
+     "look at these tasks, and split them", true},
     {"short-tasks", "work", "tasks are shorter than 20 times their overhead", "let a task do more"},
     {"memory-bound", "work", "tasks slow each other by their traffic to memory",
-     "use data again while it is in the cache, or mix these tasks with others"},
+     "use data again while it is in the cache, or mix these tasks with others", true},
     {"narrow-mask", "processors", "the mask of the processes leaves processors unused",
-     "look at taskset, at the cpuset, and at how the launcher binds processes"},
+     "look at taskset, at the cpuset, and at how the launcher binds processes", true},
     {"more-workers-than-cores", "processors", "workers take turns on the processors",
-     "start fewer ranks, or give --workers"},
+     "start fewer ranks, or give --workers", true},
     {"busy-receiver", "messages", "messages wait until tasks of their rank let it look for them",
      "make these tasks shorter, call yield() in them, or give --progress thread"},
     {"window-full", "messages", "senders wait for room in a window",
@@ -56,7 +57,7 @@ constexpr std::array kStories = std::to_array<Story>({
     {"slow-link", "messages", "messages take longer between two ranks than between others",
      "look at the network between their nodes, or place these ranks on one node"},
     {"disturbed", "processors", "other programs had the processors",
-     "record it again on a machine that runs nothing else"},
+     "record it again on a machine that runs nothing else", true},
     {"events-lost", "unknown", "the trace has lost events",
      "record fewer categories, a region of interest, or with larger buffers"},
 });
@@ -79,14 +80,33 @@ std::string in_brackets(const std::string& name, const std::string& place) {
   return place.empty() ? fmt::format(" ('{}')", name) : fmt::format(" ('{}', {})", name, place);
 }
 
+constexpr std::int64_t kWorthNaming = 20;  // a part of a chain that is less is not named
+
 std::int64_t least_of(const Analysis& analysis) {
   return std::max(analysis.bounds.area, analysis.bounds.chain);
 }
 
+/// Name of the longest chain.
+std::string_view chain_text(const Analysis& analysis) {
+  return analysis.bounds.serial >= analysis.bounds.chain / kWorthNaming
+             ? "its longest chain of serial code and tasks"
+             : "its longest chain of tasks";
+}
+
 std::string floor_text(const Analysis& analysis) {
-  return fmt::format("its work alone needs {} on all workers, and its longest chain of tasks {}",
-                     time_text(number(analysis.bounds.area)),
+  return fmt::format("its work alone needs {} on all workers, and {} {}",
+                     time_text(number(analysis.bounds.area)), chain_text(analysis),
                      time_text(number(analysis.bounds.chain)));
+}
+
+bool prolongs_tasks(const Hint& hint) {
+  const Story* const story = story_of(hint.kind);
+  return story != nullptr && story->prolongs;
+}
+
+/// In brackets; "" where the bounds are longer by the cause itself.
+std::string floor_text(const Analysis& analysis, const Hint& hint) {
+  return prolongs_tasks(hint) ? "" : fmt::format(" ({})", floor_text(analysis));
 }
 
 Verdict of_hint(const Model& model, const Analysis& analysis, const Hint& hint) {
@@ -96,16 +116,21 @@ Verdict of_hint(const Model& model, const Analysis& analysis, const Hint& hint) 
   verdict.bound = story == nullptr ? "unknown" : story->bound;
   verdict.share = std::min(hint.share, 1.0);
   verdict.place = place_of(model, hint.name);
-  const double left = number(analysis.duration) * (1 - verdict.share);
-  verdict.without_ns = std::max(static_cast<std::int64_t>(left), least_of(analysis));
+  const double whole = std::max(number(analysis.duration), 1.0);
+  const bool has_floor = !prolongs_tasks(hint);
+  verdict.without_ns = static_cast<std::int64_t>(whole * (1 - verdict.share));
+  if (has_floor && verdict.without_ns < least_of(analysis)) {
+    verdict.without_ns = least_of(analysis);
+    verdict.share = 1 - number(verdict.without_ns) / whole;
+  }
   verdict.sentences[0] = fmt::format(
       "The run takes {} and is bound by {}: {}{}.", time_text(number(analysis.duration)),
       verdict.bound == "unknown" ? "something that was not recorded" : verdict.bound,
       story == nullptr ? hint.text : story->what,
       hint.rank < 0 ? "" : fmt::format(" (rank {})", hint.rank));
   verdict.sentences[1] = fmt::format(
-      "That costs {} of it: without it, it would take about {} ({}).", share_text(verdict.share, 1),
-      time_text(number(verdict.without_ns)), floor_text(analysis));
+      "That costs {} of it: without it, it would take about {}{}.", share_text(verdict.share, 1),
+      time_text(number(verdict.without_ns)), floor_text(analysis, hint));
   verdict.sentences[2] =
       fmt::format("To change: {}{}.", story == nullptr ? "see the hint" : story->remedy,
                   in_brackets(hint.name, verdict.place));
@@ -154,9 +179,17 @@ Verdict of_work(const Model& model, const Analysis& analysis) {
   verdict.sentences[0] =
       fmt::format("The run takes {} and is bound by work: the workers are busy for {} of it.",
                   time_text(number(analysis.duration)), share_text(verdict.share, 1));
-  verdict.sentences[1] = fmt::format(
-      "With any number of workers it would take {} at least, its longest chain of tasks.",
-      time_text(number(analysis.bounds.chain)));
+  constexpr std::int64_t kUnknown = 100;  // a part of the run that is less says nothing
+  if (!model.calls.empty() && analysis.bounds.chain < analysis.duration / kUnknown) {
+    verdict.sentences[1] =
+        "How long it would take with any number of workers is not known: no chain of tasks and no "
+        "iteration of a loop that takes a hundredth of the run was recorded.";
+  } else {
+    verdict.sentences[1] =
+        fmt::format("With any number of workers it would take {} at least, {}{}.",
+                    time_text(number(analysis.bounds.chain)), chain_text(analysis),
+                    model.calls.empty() ? "" : ", in which a loop counts as one of its iterations");
+  }
   const auto most = std::find_if(analysis.names.begin(), analysis.names.end(),
                                  [](const NameStatistics& one) { return one.name != kMainName; });
   const std::string name = most == analysis.names.end() ? "" : most->name;
@@ -164,6 +197,8 @@ Verdict of_work(const Model& model, const Analysis& analysis) {
   std::int64_t busy = 0;
   for (const auto& [rank, load] : analysis.loads) busy += load.busy;
   const std::int64_t total = most == analysis.names.end() ? 0 : most->total;
+  verdict.sentences[2] = "To change: more workers, or quicker code of the main function.";
+  if (name.empty()) return verdict;
   verdict.sentences[2] = fmt::format(
       "To change: more workers, or quicker tasks; {} of the work is in those that take most{}.",
       share_text(number(total), number(std::max<std::int64_t>(busy, 1))),
@@ -171,7 +206,30 @@ Verdict of_work(const Model& model, const Analysis& analysis) {
   return verdict;
 }
 
+/// Most of the longest chain is code of a main function.
+Verdict of_serial_code(const Analysis& analysis) {
+  Verdict verdict;
+  verdict.bound = "chain";
+  const double whole = std::max(number(analysis.duration), 1.0);
+  verdict.share = number(analysis.bounds.serial) / whole;
+  verdict.without_ns = analysis.bounds.area;
+  verdict.sentences[0] = fmt::format(
+      "The run takes {} and is bound by one chain: {} of it are serial code of the main function, "
+      "outside of loops and tasks.",
+      time_text(whole), time_text(number(analysis.bounds.serial)));
+  verdict.sentences[1] = fmt::format(
+      "With any number of workers it would take {} at least, and {} if all its work were evenly on "
+      "the workers that it has.",
+      time_text(number(analysis.bounds.chain)), time_text(number(analysis.bounds.area)));
+  verdict.sentences[2] = fmt::format(
+      "To change: share the work of the main function with the workers, by loops or tasks, or do "
+      "it while they work; it is {} of the run.",
+      share_text(number(analysis.bounds.serial), whole));
+  return verdict;
+}
+
 Verdict of_chain(const Model& model, const Analysis& analysis) {
+  if (2 * analysis.bounds.serial >= analysis.bounds.chain) return of_serial_code(analysis);
   Verdict verdict;
   verdict.bound = "chain";
   verdict.share = number(analysis.bounds.chain) / std::max(number(analysis.duration), 1.0);
@@ -307,7 +365,7 @@ Verdict verdict_on(const Model& model, const Analysis& analysis) {
                           whole;
   const Part rank = busiest_rank(analysis);
   const double imbalance = number(rank.ns) / whole;
-  if (area >= kNear) return of_work(model, analysis);
+  if (area >= kNear && area > chain) return of_work(model, analysis);
   if (chain >= kNear) return of_chain(model, analysis);
   // Ranks that look idle may run handlers.
   if (!model.knows_idleness()) return of_unknown_handlers(analysis);
@@ -407,8 +465,9 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
     verdict.sentences[0] =
         fmt::format("{}: {}{}.", head, story == nullptr ? cause->text : story->what,
                     cause->rank < 0 ? "" : fmt::format(" (rank {})", cause->rank));
-    verdict.sentences[1] = fmt::format("Without that it would take about {} ({}).",
-                                       time_text(number(verdict.without_ns)), floor_text(of_slow));
+    verdict.sentences[1] =
+        fmt::format("Without that it would take about {}{}.", time_text(number(verdict.without_ns)),
+                    floor_text(of_slow, *cause));
     return verdict;
   }
   const Change change = changes_between(of_fast, of_slow, has_messages).front();

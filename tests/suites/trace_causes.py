@@ -351,6 +351,65 @@ class Causes(suite.Suite):
         if name == "slow":
             self.assertEqual(hints, {hint})
 
+    def why(self, words, workers):
+        """Duration and verdict of a simulated run on one rank."""
+        path = self.scratch / "loop.trace"
+        command = [self.planted, *words, "--sim-dry", "--workers", workers, "--trace", path]
+        self.run_command([str(word) for word in command])
+        verdict = self.tool("why", "--json", path)
+        return verdict["duration_ns"], verdict
+
+    def least(self, verdict):
+        """Nanoseconds that the run takes at least with any number of workers."""
+        found = re.search("any number of workers it would take ([0-9.]+) (ns|us|ms|s) at least",
+                          verdict["sentences"][1])
+        self.assertIsNotNone(found, verdict)
+        return float(found[1]) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[found[2]]
+
+    @suite.cases(SIZES)
+    def test_loop_behind_serial_code(self, size):
+        """Code of the main function around loops: no number of workers makes it shorter, and what
+        `why` says that such a run takes at least is nearly what it takes with many workers."""
+        with_many, _ = self.why(("serial_loops", size), 64)
+        times = 1 if size == "small" else 3
+        for workers in (2, 4, 64):
+            duration, verdict = self.why(("serial_loops", size), workers)
+            least = self.least(verdict)
+            self.assertGreaterEqual(least, 60e6 * times, verdict)
+            self.assertLessEqual(least, with_many * 1.001, verdict)
+            if duration < 80e6 * times:
+                self.assertEqual(verdict["bound"], "chain", verdict)
+            if verdict["bound"] == "chain":
+                self.assertIn("serial code of the main function", verdict["sentences"][0])
+                self.assertNotIn("more workers", verdict["sentences"][2])
+        _, alone = self.why(("serial_loops", size), 1)
+        self.assertAlmostEqual(self.least(alone), 60e6 * times, delta=1e6)
+
+    @suite.cases(SIZES)
+    def test_even_loop(self, size):
+        """An even loop: parts of it are no bound for more workers, which make them shorter."""
+        fewest, _ = self.why(("even_loop", size), 2)
+        with_many, _ = self.why(("even_loop", size), 16)
+        self.assertLess(with_many, fewest / 6)
+        for workers in (1, 2, 4, 16):
+            duration, verdict = self.why(("even_loop", size), workers)
+            self.assertEqual(verdict["bound"], "work", verdict)
+            self.assertIn("more workers", verdict["sentences"][2])
+            if "not known" not in verdict["sentences"][1]:
+                self.assertLessEqual(self.least(verdict), 1.01e6, verdict)  # one iteration
+            self.assertGreater(duration, 1.01e6)
+
+    @suite.cases(SIZES)
+    def test_loop_under_a_lock(self, size):
+        """The time without the lock is that of a run without it, and its share fits."""
+        for workers in (2, 4):
+            duration, verdict = self.why(("locked_loop", size), workers)
+            without, _ = self.why(("locked_loop", size, "opposite"), workers)
+            self.assertEqual(verdict["cause"], "contended-lock", verdict)
+            self.assertLess(abs(verdict["without_ns"] - without), 0.1 * without, verdict)
+            share = 1 - verdict["without_ns"] / duration
+            self.assertAlmostEqual(verdict["share"], share, delta=0.01)
+
     def test_waits(self):
         """A chain of tasks, each of which waits in its middle for the one before: the graph has
         the waits."""

@@ -697,18 +697,22 @@ TEST_F(TraceTool, WithoutMessages_HintsRestOnTasksAlone) {
 }
 
 /// Steps on all ranks, each behind the last one of rank 2, of which those of some rounds take long.
-TraceWorld outlier_world(const std::set<int>& rounds = {5}) {
-  TraceWorld world(4);
+void add_outliers(TraceWorld& world, const std::string& name, const std::set<int>& rounds) {
   int last = -1;
   for (int round = 0; round < 10; ++round) {
     std::vector<int> before;
     if (last >= 0) before.push_back(last);
     for (int rank = 0; rank < 4; ++rank) {
-      const int step = world.add("step", rank,
-                                 rank == 2 && rounds.contains(round) ? 5'000'000 : 100'000, before);
+      const int step =
+          world.add(name, rank, rank == 2 && rounds.contains(round) ? 5'000'000 : 100'000, before);
       if (rank == 2) last = step;
     }
   }
+}
+
+TraceWorld outlier_world(const std::set<int>& rounds = {5}) {
+  TraceWorld world(4);
+  add_outliers(world, "step", rounds);
   return world;
 }
 
@@ -781,8 +785,44 @@ TEST_F(TraceTool, OtherPrograms_TakeThePlaceOfWhatTheyMayExplain) {
       const Analysed run(record(std::move(disturbed)));
       EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre(part > 0.5 ? "disturbed" : kind))
           << kind;
+      const Verdict verdict = verdict_on(run.model, run.found);
+      EXPECT_NEAR(static_cast<double>(verdict.without_ns),
+                  static_cast<double>(run.found.duration) * (1 - verdict.share), 2)
+          << kind;
     }
   }
+}
+
+TEST_F(TraceTool, OtherPrograms_NameWhatTheyMayExplainOnce) {
+  TraceWorld world(4);
+  for (const char* const name : {"step", "turn"}) add_outliers(world, name, {5});
+  world.keep_waiting(2, 9'900'000);
+  const Analysed run(record(std::move(world)));
+  ASSERT_THAT(run.hint_kinds(), ::testing::ElementsAre("disturbed"));
+  EXPECT_THAT(run.hint("disturbed"), HasSubstr("what looks like outlier, overloaded-rank)"));
+}
+
+// Nothing says what a task that begins late has waited for.
+TEST_F(TraceTool, CriticalPath_BehindATaskOfAThreadIsNotBeforeTheFirstTask) {
+  shoal::testing::SetTime time;
+  {
+    shoal::trace::Recorder recorder(
+        shoal::testing::options_with(time, shoal::trace::part_path(file("t"), 0)));
+    const shoal::trace::Track track = recorder.make_track(0, 0, "worker 0");
+    track.enter();
+    for (const std::uint64_t id : {1U, 2U}) {
+      time.set(id * 100'000);
+      shoal::trace::task_started(id, 0, shoal::trace::intern("frame"));
+      time.set(id * 100'000 + 10'000);
+      shoal::trace::task_ended(id);
+    }
+    shoal::trace::Track::leave();
+    recorder.finish();
+  }
+  shoal::trace::merge(shoal::trace::find_parts(file("t")), file("t"));
+  const Analysed run(file("t"));
+  EXPECT_THAT(path_text(run.found), HasSubstr("before frame, which waited for no known task"));
+  EXPECT_THAT(path_text(run.found), Not(HasSubstr("before the first task")));
 }
 
 // All workers wait for 7 % of the run: tasks that are as long as an outlier hide it.

@@ -7,6 +7,7 @@
 // Work is time asleep, which other programs on the machine do not prolong by much; in simulated
 // runs (--sim-dry) it is virtual time. Causes that are about processors have work in CPU time.
 
+#include <shoal/loops.hpp>
 #include <shoal/object.hpp>
 #include <shoal/shoal.hpp>
 
@@ -385,6 +386,38 @@ void shorts(World& world, const Plan& plan) {
   world.wait();
 }
 
+/// Code of the main function before, between and after two loops; opposite: the loops alone.
+void serial_loops(World& /*world*/, const Plan& plan) {
+  const auto serial = [&plan] {
+    if (!plan.opposite) work(20'000 * plan.size);
+  };
+  const auto loop = [&plan] {
+    shoal::parallel_for(0, 20 * plan.size, [](int) { work(1000); }, {.name = "sweep"});
+  };
+  serial();
+  loop();
+  serial();
+  loop();
+  serial();
+}
+
+/// A loop of equal iterations.
+void even_loop(World& /*world*/, const Plan& plan) {
+  shoal::parallel_for(0, 80 * plan.size, [](int) { work(1000); }, {.name = "sweep"});
+}
+
+/// All iterations want one lock; opposite: none does.
+void locked_loop(World& world, const Plan& plan) {
+  shoal::Mutex mutex(world, "ledger");
+  shoal::parallel_for(0, 80 * plan.size,
+                      [&](int) {
+                        if (!plan.opposite) mutex.lock();
+                        work(1000);
+                        if (!plan.opposite) mutex.unlock();
+                      },
+                      {.name = "booking"});
+}
+
 // --- healthy programs
 
 void bag_of_tasks(World& world) {
@@ -545,7 +578,10 @@ int main(int argc, char** argv) {
         {"receiver", receiver},
         {"window", window},
         {"link", link},
-        {"short", shorts}};
+        {"short", shorts},
+        {"serial_loops", serial_loops},
+        {"even_loop", even_loop},
+        {"locked_loop", locked_loop}};
     const Plan plan{args.size() > 2 && args[2] == "opposite", args.at(1) == "large" ? 3 : 1};
     causes.at(args[0])(world, plan);
   });
