@@ -18,7 +18,8 @@ namespace shoal {
 /// Structured concurrency: the tasks of a group have ended before wait() returns and before the
 /// group is destroyed. The first exception of one cancels the group and is thrown by wait(); it
 /// does not fail the world, unless wait() is never called. Groups nest: cancelling one cancels
-/// those that its tasks make.
+/// those that its tasks make. A group may be used again after wait(), also after an error or
+/// cancel(): the next spawn() begins anew.
 ///
 /// **Caller**: a task or the main function makes it, waits for it and destroys it; its tasks may
 /// spawn more into it.
@@ -68,17 +69,20 @@ class TaskGroup {
   /// CancelledError, in the main function TaskError or StuckError once everything has ended.
   void wait();
   /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
-  /// is_cancelled(). Any thread.
+  /// is_cancelled(). It holds for what is spawned until the next wait() has returned. Any thread.
   void cancel() {
-    cancelled_.store(true, std::memory_order_release);
+    cancelled_.store(Cancelled::yes, std::memory_order_release);
     // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
     // flag.
     outermost_.cancels_.fetch_add(1, std::memory_order_release);
   }
-  /// Any thread.
+  /// Whether the tasks are to end; after wait(), whether those were. Any thread.
   [[nodiscard]] bool is_cancelled() const;
 
  private:
+  /// `past`: what has ended was; the next spawn() ends that, unless cancel() comes first.
+  enum class Cancelled : std::uint8_t { no, yes, past };
+
   friend bool is_cancelled();
 
   /// Tasks that have not ended, and one more for the group itself until it is joined. When the
@@ -140,6 +144,7 @@ class TaskGroup {
   static TaskGroup* current();
   [[nodiscard]] bool inherits_cancel() const;
   void join();
+  void begin_anew();
   void submit(std::unique_ptr<sched::Task> task);
   void submit(std::unique_ptr<sched::Task> task, const TaskOptions& options);
   template <class F>
@@ -161,8 +166,8 @@ class TaskGroup {
   TaskGroup& outermost_;    // of those that it nests in
   const int depth_;         // how many those are
   Children children_;
-  bool joins_ = false;                          // the group itself has been counted down
-  mutable std::atomic<bool> cancelled_{false};  // or known to nest in one that is
+  bool joins_ = false;  // the group itself has been counted down
+  mutable std::atomic<Cancelled> cancelled_{Cancelled::no};  // or known to nest in one that is
   // Number of cancellations in a whole nest of groups. Counted in the outermost one.
   std::atomic<std::uint64_t> cancels_{0};
   // At this count, neither this group nor one that it nests in was cancelled.

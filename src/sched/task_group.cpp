@@ -32,7 +32,8 @@ TaskGroup::~TaskGroup() {
 }
 
 bool TaskGroup::is_cancelled() const {
-  return cancelled_.load(std::memory_order_acquire) || (outer_ != nullptr && inherits_cancel());
+  return cancelled_.load(std::memory_order_acquire) != Cancelled::no ||
+         (outer_ != nullptr && inherits_cancel());
 }
 
 // Groups may nest deeply, so the answers found on the way are kept: each group is visited once
@@ -43,13 +44,13 @@ bool TaskGroup::inherits_cancel() const {
   bool cancelled = false;
   const TaskGroup* end = this;
   while (end != nullptr && end->clear_at_.load(std::memory_order_relaxed) != count) {
-    cancelled = end->cancelled_.load(std::memory_order_acquire);
+    cancelled = end->cancelled_.load(std::memory_order_acquire) != Cancelled::no;
     if (cancelled) break;
     end = end->outer_;
   }
   for (const TaskGroup* group = this; group != end; group = group->outer_) {
     if (cancelled) {
-      group->cancelled_.store(true, std::memory_order_release);
+      group->cancelled_.store(Cancelled::yes, std::memory_order_release);
     } else {
       group->clear_at_.store(count, std::memory_order_relaxed);
     }
@@ -57,12 +58,23 @@ bool TaskGroup::inherits_cancel() const {
   return cancelled;
 }
 
+// A cancellation of what has ended ends here. Each change is one of the value that was read, so a
+// cancel() meanwhile is not lost; one that this group inherits is found again.
+void TaskGroup::begin_anew() {
+  Cancelled past = Cancelled::past;
+  if (cancelled_.load(std::memory_order_relaxed) != past) return;
+  // relaxed: clears a flag, and publishes nothing
+  cancelled_.compare_exchange_strong(past, Cancelled::no, std::memory_order_relaxed);
+}
+
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
+  begin_anew();
   task->scope = &scope_;
   scheduler_.submit(std::move(task));
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
+  begin_anew();
   task->scope = &scope_;
   sched::submit(scheduler_, std::move(task), options);
 }
@@ -149,6 +161,8 @@ void TaskGroup::wait() {
     sched::tell_main_of_failure(scheduler_);
     throw CancelledError(name_ + ": the world has failed");
   }
+  Cancelled now = Cancelled::yes;
+  cancelled_.compare_exchange_strong(now, Cancelled::past, std::memory_order_relaxed);
   if (const std::exception_ptr error = take_error(); error != nullptr) {
     std::rethrow_exception(error);
   }

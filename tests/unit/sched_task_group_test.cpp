@@ -142,11 +142,44 @@ TEST_P(Groups, TheFirstExceptionIsThrownByWaitAndCancelsTheRest) {
         EXPECT_STREQ(error.what(), "first");
       }
       EXPECT_TRUE(group.is_cancelled());
-      group.spawn([&ran] { ++ran; });
+      group.spawn([&ran] { ++ran; });  // begins anew
+      EXPECT_FALSE(group.is_cancelled());
       group.wait();
-      EXPECT_EQ(ran.load(), 0);
+      EXPECT_EQ(ran.load(), 1);
     }
     world.wait();  // the world has not failed
+  });
+}
+
+TEST_P(Groups, AfterACancelledRound_BeginAnew_UnlessCancelledAgainOrFromOutside) {
+  run([](World&) {
+    for (const bool from_outside : {false, true}) {
+      TaskGroup outer;
+      outer.spawn([&] {
+        TaskGroup group;
+        std::atomic<int> ran{0};
+        const auto round = [&] {
+          group.spawn([&ran] { ++ran; });
+          group.wait();
+          return ran.exchange(0);
+        };
+        group.cancel();
+        EXPECT_EQ(round(), 0);
+        EXPECT_TRUE(group.is_cancelled());  // says so until the next one
+        EXPECT_EQ(round(), 1);
+        EXPECT_FALSE(group.is_cancelled());
+        group.cancel();
+        group.wait();
+        group.cancel();  // is for the next round
+        EXPECT_EQ(round(), 0);
+        EXPECT_EQ(round(), 1);
+        if (!from_outside) return;
+        outer.cancel();
+        EXPECT_EQ(round(), 0);
+        EXPECT_EQ(round(), 0);
+      });
+      outer.wait();
+    }
   });
 }
 
