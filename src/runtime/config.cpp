@@ -86,7 +86,22 @@ std::string variable_name(std::string_view option) {
 
 // ---- likely mistakes ----------------------------------------------------------------------------
 
+/// What other libraries call an option of shoal, in the spelling of options.
+struct Synonym {
+  std::string_view name;
+  std::string_view option;
+};
+constexpr Synonym kSynonyms[] = {
+    {"threads", "workers"}, {"num-threads", "workers"}, {"cores", "workers"}, {"procs", "ranks"}};
+
 const std::string& nearest_of(std::string_view name, const std::vector<std::string>& known) {
+  for (const Synonym& one : kSynonyms) {
+    const std::string variable = variable_name(one.name);
+    if (name != one.name && name != variable) continue;
+    const std::string option =
+        name == variable ? variable_name(one.option) : std::string(one.option);
+    if (const auto at = std::ranges::find(known, option); at != known.end()) return *at;
+  }
   return *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
     return edit_distance(name, a) < edit_distance(name, b);
   });

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "env/host.hpp"
+#include "runtime/count.hpp"
 #include "runtime/end_report.hpp"
 #include "runtime/rank_report.hpp"
 #include "sched/inspector.hpp"
@@ -285,9 +286,10 @@ void SimulatedWorld::throw_explained(const std::string& what) {
 
 std::vector<std::string> SimulatedWorld::summary() {
   const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1000; };
-  std::vector<std::string> lines{fmt::format(
-      "simulated {} ranks with seed {}: {:.3f} us, {} events, trace hash {:016x}",
-      layout_.world_size, config_.sim_seed, us(now_ns()), trace().count(), trace().hash())};
+  std::vector<std::string> lines{
+      fmt::format("simulated {} with seed {}: {:.3f} us, {} events, trace hash {:016x}",
+                  count(layout_.world_size, "rank"), config_.sim_seed, us(now_ns()),
+                  trace().count(), trace().hash())};
   const sim::Traffic& traffic = network_.traffic();
   lines.push_back(fmt::format("between processes: {} bytes in {} packets and {} large payloads",
                               traffic.bytes, traffic.packets, traffic.payloads));

@@ -3,7 +3,7 @@
 import suite
 
 EXPLORE = suite.SOURCE / "tools/shoal-explore"
-SUCCESS = "echo 'shoal: simulated 1 ranks with seed 1' >&2; exit 0"
+SUCCESS = "echo 'shoal: simulated 1 rank with seed 1' >&2; exit 0"
 
 
 class Explore(suite.Suite):

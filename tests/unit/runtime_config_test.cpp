@@ -475,6 +475,12 @@ TEST(Config, UnknownVariableThatIsNearToNoOption_IsAWarning) {
                           HasSubstr("variable SHOAL_HELP is unknown and has no effect")));
 }
 
+TEST(Config, NamesOfOtherLibraries_GetTheOptionOfShoal) {
+  EXPECT_THAT(parse({}, {{"SHOAL_NUM_THREADS", "4"}, {"SHOAL_THREADS", "4"}}).warnings,
+              testing::Each(HasSubstr("did you mean SHOAL_WORKERS?")));
+  EXPECT_THAT(error_of_file("threads = 4\n"), HasSubstr("did you mean workers?"));
+}
+
 TEST(Config, VariablesOfAnInstallation_ArePassedOver) {
   Variables variables;
   for (const char* const name :
