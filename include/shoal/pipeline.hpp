@@ -81,9 +81,29 @@ struct Chain<T, F, Fs...> {
   using Types = void;
 };
 
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <class Source>
+consteval bool check_source() {
+  constexpr bool kFits = [] {
+    if constexpr (std::is_invocable_v<Source&>) {
+      return kIsOptional<std::decay_t<std::invoke_result_t<Source&>>>;
+    } else {
+      return false;
+    }
+  }();
+  static_assert(kFits,
+                "shoal: the source of a pipeline is a function without arguments that returns a "
+                "std::optional: its next item, or an empty one at the end");
+  return kFits;
+}
+
 template <class Source, class... Fs>
 consteval bool check_stages() {
-  using Item = typename std::invoke_result_t<Source&>::value_type;
+  using Item = typename std::decay_t<std::invoke_result_t<Source&>>::value_type;
   constexpr bool kFits = !std::is_void_v<typename Chain<Item, Fs...>::Types>;
   static_assert(kFits,
                 "shoal: each stage of a pipeline takes what the stage before it returns, and the "
@@ -94,7 +114,7 @@ consteval bool check_stages() {
 template <class Source, class... Fs>
 class Pipeline final : public Tokens {
  public:
-  using Item = typename std::invoke_result_t<Source&>::value_type;
+  using Item = typename std::decay_t<std::invoke_result_t<Source&>>::value_type;
   Pipeline(const PipelineOptions& options, Source& source, Stage<Fs>&... stages)
       : Tokens(options.name, {stages.mode...}), source_(source), stages_(stages.function...) {
     const std::size_t count = checked_tokens(options.tokens, options.name);
@@ -155,8 +175,10 @@ class Pipeline final : public Tokens {
 template <class Source, class... Fs>
   requires(sizeof...(Fs) > 0)
 void pipeline(const PipelineOptions& options, Source source, Stage<Fs>... stages) {
-  if constexpr (loops::check_stages<Source, Fs...>()) {
-    loops::Pipeline<Source, Fs...>(options, source, stages...).run();
+  if constexpr (loops::check_source<Source>()) {
+    if constexpr (loops::check_stages<Source, Fs...>()) {
+      loops::Pipeline<Source, Fs...>(options, source, stages...).run();
+    }
   }
 }
 

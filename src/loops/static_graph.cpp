@@ -1,6 +1,7 @@
 #include <shoal/static_graph.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/loops/loop.hpp>
 #include <shoal/detail/sched/long_task.hpp>
 #include <shoal/error.hpp>
 #include <shoal/task_group.hpp>
@@ -59,6 +60,7 @@ void StaticGraph::check() {
 }
 
 void StaticGraph::run() {
+  loops::check_caller("run() of a static graph");
   SHOAL_CHECK(!running_.exchange(true), "run() of '{}', which runs already: one at a time", name_);
   struct Ends {
     std::atomic<bool>& running;

@@ -1,6 +1,7 @@
 #include <shoal/detail/loops/tokens.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/loops/loop.hpp>
 #include <shoal/detail/sched/long_task.hpp>
 #include <shoal/detail/sync/strand.hpp>
 #include <shoal/error.hpp>
@@ -36,6 +37,7 @@ Tokens::Tokens(std::string name, const std::vector<StageMode>& stages)
 }
 
 void Tokens::run(std::vector<Token*> tokens) {
+  check_caller("pipeline()");
   const sched::LongCall here("pipeline", name_);
   TaskGroup group(name_);
   group_ = &group;

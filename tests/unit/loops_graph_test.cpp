@@ -16,7 +16,6 @@
 
 namespace loops_graph_test {
 
-using shoal::CheckError;
 using shoal::StaticGraph;
 using shoal::World;
 using shoal::testing::in_many_orders;
@@ -174,7 +173,8 @@ TEST(GraphsRefused, WithoutAnOrder) {
             0);
   StaticGraph graph;
   graph.add([] {});
-  EXPECT_THROW(graph.run(), CheckError);  // on a thread that is no worker
+  EXPECT_THAT(refusal_of([&] { graph.run(); }),  // on a thread that is no worker
+              HasSubstr("run() of a static graph was made or used on a thread "));
 }
 
 }  // namespace loops_graph_test

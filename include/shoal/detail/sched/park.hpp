@@ -191,7 +191,10 @@ class OnRank {
 /// on a thread that is no worker.
 [[nodiscard]] Scheduler& current_scheduler(
     const char* what, const char* remedy = "give it the world, and use it during the run");
-constexpr const char* kUseInTask = "use it in a task or a main function, during the run";
+constexpr const char* kUseInTask =
+    "use it in a task or a main function, during the run; a thread that has a Runtime calls it in "
+    "a "
+    "task, runtime.async([&] { ... }).get()";
 /// Returns the scope in which tasks that the caller makes on `scheduler` are counted: that of the
 /// running task, else the world. Handlers name the scope of their team themselves.
 [[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
