@@ -10,7 +10,8 @@
 // stack except iterations of this loop. **Errors**: the first exception of an iteration; iterations
 // that have not begun are skipped, further exceptions are dropped. CancelledError when iterations
 // were skipped because the caller's TaskGroup was cancelled or the world has failed. CheckError in
-// a handler, on a thread that is no worker, and for a range that ends before it begins.
+// a handler, on a thread that is no worker, and for a range with more than 2^63 - 1 iterations. One
+// that ends before it begins has none.
 // **Ordering**: everything before the call happens before each iteration, and each iteration before
 // the return. Iterations are not ordered: one must not wait for another one.
 
@@ -23,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -60,21 +62,39 @@ concept RandomRange = requires(R& range) {
   std::end(range);
 };
 
-/// The number of iterations from `first` to `last`, as long as that is a number.
-template <class I>
-std::int64_t count_of(const char* call, const LoopOptions& options, I first, I last) {
-  if (last < first) refuse_range(call, options);
-  const auto count = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
-  if (count > static_cast<std::uint64_t>(INT64_MAX)) refuse_range(call, options);
-  return static_cast<std::int64_t>(count);
+/// Numbers of a loop: the first one, as the common type of both ends, and how many there are.
+template <class C>
+struct Numbers {
+  C first = 0;
+  std::int64_t count = 0;
+};
+
+/// Numbers from `first` to `last` - 1: none if `last` is less. **Errors**: CheckError for ends that
+/// their common type does not hold, and for more than 2^63 - 1 numbers.
+template <class I, class J>
+Numbers<std::common_type_t<I, J>> numbers_of(const char* call, const LoopOptions& options, I first,
+                                             J last) {
+  using C = std::common_type_t<I, J>;
+  const auto refuse = [&](const char* reason) {
+    refuse_range(call, options, std::to_string(first) + " to " + std::to_string(last), reason);
+  };
+  if (!std::cmp_less(first, last)) return {};
+  if (!std::in_range<C>(first) || !std::in_range<C>(last)) {
+    refuse("has an end that the common type of both ends does not hold: give both the same type");
+  }
+  const auto begin = static_cast<C>(first);
+  const std::uint64_t count =
+      static_cast<std::uint64_t>(static_cast<C>(last)) - static_cast<std::uint64_t>(begin);
+  if (count > static_cast<std::uint64_t>(INT64_MAX)) {
+    refuse("has more than 2^63 - 1 iterations: is an unsigned number below zero?");
+  }
+  return {begin, static_cast<std::int64_t>(count)};
 }
 
-/// Both ends of a range of numbers as their common type. **Errors**: CheckError for one that this
-/// type does not hold.
-template <class C, class I>
-C end_as(const char* call, const LoopOptions& options, I end) {
-  if (!std::in_range<C>(end)) refuse_range(call, options);
-  return static_cast<C>(end);
+/// The number of elements from `first` to `last`: none if `last` is before it.
+template <class It>
+std::int64_t size_of(const It& first, const It& last) {
+  return last < first ? 0 : static_cast<std::int64_t>(last - first);
 }
 
 /// Division of a Range2D into blocks.
@@ -114,11 +134,11 @@ template <loops::Index I, loops::Index J, class F>
 void parallel_for(I first, J last, F&& f, const LoopOptions& options = {}) {
   using C = std::common_type_t<I, J>;
   constexpr const char* kCall = "parallel_for";
-  const C begin = loops::end_as<C>(kCall, options, first);
-  const C end = loops::end_as<C>(kCall, options, last);
+  const auto numbers = loops::numbers_of(kCall, options, first, last);
+  const C begin = numbers.first;
+  const std::int64_t count = numbers.count;
   using Body = std::remove_reference_t<F>;
   const Body& body = f;
-  const std::int64_t count = loops::count_of(kCall, options, begin, end);
   if constexpr (!std::is_invocable_v<const Body&, C> && std::is_invocable_v<const Body&, C, C>) {
     loops::run_range(kCall, options, count, [&body, begin](std::int64_t b, std::int64_t e) {
       body(loops::number_at(begin, b), loops::number_at(begin, e));
@@ -138,14 +158,15 @@ template <std::random_access_iterator It, class F>
 void parallel_for(It first, It last, F&& f, const LoopOptions& options = {}) {
   using Body = std::remove_reference_t<F>;
   const Body& body = f;
-  if (last < first) loops::refuse_range("parallel_for", options);
   if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
-    loops::run_range("parallel_for", options, last - first, [&](std::int64_t b, std::int64_t e) {
-      loops::with_local(body, [&](const auto& local) {
-        const It stop = first + static_cast<std::iter_difference_t<It>>(e);
-        for (It i = first + static_cast<std::iter_difference_t<It>>(b); i != stop; ++i) local(*i);
-      });
-    });
+    loops::run_range("parallel_for", options, loops::size_of(first, last),
+                     [&](std::int64_t b, std::int64_t e) {
+                       loops::with_local(body, [&](const auto& local) {
+                         const It stop = first + static_cast<std::iter_difference_t<It>>(e);
+                         It i = first + static_cast<std::iter_difference_t<It>>(b);
+                         for (; i != stop; ++i) local(*i);
+                       });
+                     });
   }
 }
 
@@ -162,10 +183,10 @@ void parallel_for(const Range2D& range, F&& f, const LoopOptions& options = {}) 
   using Body = std::remove_reference_t<F>;
   const Body& body = f;
   constexpr const char* kCall = "parallel_for";
-  const std::int64_t rows = loops::count_of(kCall, options, range.rows.first, range.rows.last);
-  const std::int64_t columns =
-      loops::count_of(kCall, options, range.columns.first, range.columns.last);
-  const loops::Grid grid = loops::make_grid(rows, columns);
+  const auto count_of = [&](const Interval& numbers) {
+    return loops::numbers_of(kCall, options, numbers.first, numbers.last).count;
+  };
+  const loops::Grid grid = loops::make_grid(count_of(range.rows), count_of(range.columns));
   const auto run_blocks = [&](const auto& run_block) {
     loops::run_range(kCall, options, grid.count(), [&](std::int64_t b, std::int64_t e) {
       loops::with_local(body, [&](const auto& local) {
@@ -219,11 +240,12 @@ void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {
     for (; first != last; ++first) items.emplace_back(*first);
     loops::run_items(kCall, options, std::move(items), body);
   } else if constexpr (std::random_access_iterator<It> && std::same_as<It, End>) {
-    if (last < first) loops::refuse_range(kCall, options);
     if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
-      loops::run_range(kCall, options, last - first, [&](std::int64_t b, std::int64_t e) {
-        for (; b != e; ++b) body(first[static_cast<std::iter_difference_t<It>>(b)]);
-      });
+      loops::run_range(kCall, options, loops::size_of(first, last),
+                       [&](std::int64_t b, std::int64_t e) {
+                         for (; b != e; ++b)
+                           body(first[static_cast<std::iter_difference_t<It>>(b)]);
+                       });
     }
   } else if constexpr (std::forward_iterator<It>) {
     std::vector<It> places;
@@ -263,13 +285,22 @@ void parallel_for_each(R&& range, F&& f, const LoopOptions& options = {}) {
 template <loops::Index I, loops::Index J, class T, class Map, class Combine = loops::Plus>
 [[nodiscard]] T parallel_reduce(I first, J last, T identity, const Map& map,
                                 const Combine& combine = {}, const LoopOptions& options = {}) {
-  using C = std::common_type_t<I, J>;
   constexpr const char* kCall = "parallel_reduce";
-  const C begin = loops::end_as<C>(kCall, options, first);
-  const C end = loops::end_as<C>(kCall, options, last);
-  return loops::reduce(kCall, options, loops::count_of(kCall, options, begin, end),
-                       std::move(identity), map, combine,
-                       [begin](std::int64_t i) { return loops::number_at(begin, i); });
+  const auto numbers = loops::numbers_of(kCall, options, first, last);
+  return loops::reduce(
+      kCall, options, numbers.count, std::move(identity), map, combine,
+      [begin = numbers.first](std::int64_t i) { return loops::number_at(begin, i); });
+}
+
+/// Combines map(element) for each element from `first` to before `last`; see parallel_reduce() of
+/// numbers.
+template <std::random_access_iterator It, class T, class Map, class Combine = loops::Plus>
+[[nodiscard]] T parallel_reduce(It first, It last, T identity, const Map& map,
+                                const Combine& combine = {}, const LoopOptions& options = {}) {
+  return loops::reduce("parallel_reduce", options, loops::size_of(first, last), std::move(identity),
+                       map, combine, [&first](std::int64_t i) -> decltype(auto) {
+                         return first[static_cast<std::iter_difference_t<It>>(i)];
+                       });
 }
 
 /// Combines map(element) for each element of a range; see parallel_reduce() of numbers.
@@ -277,10 +308,8 @@ template <loops::RandomRange R, class T, class Map, class Combine = loops::Plus>
 [[nodiscard]] T parallel_reduce(R&& range, T identity, const Map& map, const Combine& combine = {},
                                 const LoopOptions& options = {}) {
   const auto begin = std::begin(range);
-  return loops::reduce("parallel_reduce", options, std::end(range) - begin, std::move(identity),
-                       map, combine, [&begin](std::int64_t i) -> decltype(auto) {
-                         return begin[static_cast<std::iter_difference_t<decltype(begin)>>(i)];
-                       });
+  return parallel_reduce(begin, begin + (std::end(range) - begin), std::move(identity), map,
+                         combine, options);
 }
 
 /// Writes, for each element from `first` to before `last`, combine of all elements up to it, that
@@ -291,9 +320,9 @@ template <std::random_access_iterator It, std::random_access_iterator Out,
           class Combine = loops::Plus>
 void parallel_scan(It first, It last, Out out, const Combine& combine = {},
                    const LoopOptions& options = {}) {
-  if (last < first) loops::refuse_range("parallel_scan", options);
   using T = std::iter_value_t<It>;
-  loops::scan<T>("parallel_scan", options, last - first, nullptr, first, out, combine);
+  loops::scan<T>("parallel_scan", options, loops::size_of(first, last), nullptr, first, out,
+                 combine);
 }
 
 /// Writes, for each element from `first` to before `last`, combine of `init` and all elements
@@ -302,8 +331,8 @@ template <std::random_access_iterator It, std::random_access_iterator Out, class
           class Combine = loops::Plus>
 void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& combine = {},
                              const LoopOptions& options = {}) {
-  if (last < first) loops::refuse_range("parallel_exclusive_scan", options);
-  loops::scan<T>("parallel_exclusive_scan", options, last - first, &init, first, out, combine);
+  loops::scan<T>("parallel_exclusive_scan", options, loops::size_of(first, last), &init, first, out,
+                 combine);
 }
 
 /// Sorts the elements from `first` to before `last`: afterwards less(b, a) is false for each a
@@ -311,8 +340,7 @@ void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& 
 /// order.
 template <std::random_access_iterator It, class Less = loops::Less>
 void parallel_sort(It first, It last, const Less& less = {}, const LoopOptions& options = {}) {
-  if (last < first) loops::refuse_range("parallel_sort", options);
-  loops::sort("parallel_sort", options, first, last, less);
+  loops::sort("parallel_sort", options, first, last < first ? first : last, less);
 }
 
 /// Sorts a vector, an array, or another range with random access; see parallel_sort() of

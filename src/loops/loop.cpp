@@ -105,14 +105,28 @@ sched::Scheduler& checked(const char* call) {
   return scheduler;
 }
 
+std::string name_of(const char* call, const LoopOptions& options) {
+  return options.name.empty() ? call : std::string(options.name);
+}
+
+bool is_stopped(const sched::TaskScope& scope, const TaskGroup* group) {
+  return scope.failed() || (group != nullptr && group->is_cancelled());
+}
+
+[[noreturn]] void throw_cancelled(const std::string& name, const sched::TaskScope& scope) {
+  throw CancelledError(name + (scope.failed() ? ": the world has failed"
+                                              : ": the task group of its caller was cancelled"));
+}
+
 }  // namespace
 
 void check_caller(const char* call) { static_cast<void>(checked(call)); }
 
-void refuse_range(const char* call, const LoopOptions& options) {
-  throw CheckError(
-      fmt::format("{}{}: its range ends before it begins, or has more than 2^63 - 1 iterations",
-                  call, options.name.empty() ? "" : fmt::format(" '{}'", options.name)));
+void refuse_range(const char* call, const LoopOptions& options, const std::string& range,
+                  const char* reason) {
+  throw CheckError(fmt::format("{}{}: its range, {}, {}", call,
+                               options.name.empty() ? "" : fmt::format(" '{}'", options.name),
+                               range, reason));
 }
 
 Loop::Loop(const char* call, const LoopOptions& options, std::int64_t count)
@@ -211,7 +225,7 @@ std::string Loop::trace_text() const { return "the end of " + name(); }
 bool Loop::skips() {
   // relaxed: to skip a piece later does no harm; the error is read at the end of the loop
   if (stopped_.load(std::memory_order_relaxed)) return true;
-  if (!scope_.failed() && (group_ == nullptr || !group_->is_cancelled())) return false;
+  if (!is_stopped(scope_, group_)) return false;
   stopped_.store(true, std::memory_order_relaxed);
   return true;
 }
@@ -242,16 +256,45 @@ void Loop::finish() {
   if (interrupted_ != nullptr) std::rethrow_exception(interrupted_);
   if (scope_.failed()) {
     sched::tell_main_of_failure(scheduler());
-    if (error == nullptr) throw CancelledError(name() + ": the world has failed");
+    if (error == nullptr) throw_cancelled(name(), scope_);
   }
   if (error != nullptr) std::rethrow_exception(error);
-  if (skipped_.load(std::memory_order_relaxed)) {
-    throw CancelledError(name() + ": the task group of its caller was cancelled");
-  }
+  if (skipped_.load(std::memory_order_relaxed)) throw_cancelled(name(), scope_);
 }
 
 std::vector<Run> Loop::remembered() const {
   return affinity_ == nullptr ? std::vector<Run>() : affinity_->runs_of(count_);
+}
+
+// --- stops
+
+Stop::Stop(const char* call, const LoopOptions& options)
+    : scheduler_(checked(call)),
+      scope_(sched::current_scope(scheduler_)),
+      group_(sched::current_task()->group),
+      name_(name_of(call, options)) {}
+
+void Stop::check() const {
+  // acquire pairs with the release in keep(): the error is there
+  if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
+  if (is_stopped(scope_, group_)) throw_cancelled(name_, scope_);
+}
+
+void Stop::keep(const std::exception_ptr& error) {
+  const sync::Lock lock(mutex_);
+  if (failed_.load(std::memory_order_relaxed)) return;
+  error_ = error;
+  failed_.store(true, std::memory_order_release);
+}
+
+Watch::Watch(const Stop& stop) : stop_(stop), pace_(stop.scheduler(), false) { pace_.begin(); }
+
+void Watch::end_piece() {
+  static_cast<void>(pace_.end(size_));
+  stop_.check();
+  size_ = pace_.next(INT64_MAX);
+  left_ = size_;
+  pace_.begin();
 }
 
 // --- ranges
@@ -299,16 +342,15 @@ class RangePart final : public Part {
     std::int64_t next = begin_;
     std::int64_t end = begin_ + 1;
     for (;;) {
+      if (loop.skips()) {
+        loop.note_skipped();
+        const std::uint64_t rest = range_.exchange(packed(end, end), std::memory_order_relaxed);
+        return finished(end_of(rest));
+      }
       pace.begin();
       loop.attempt([&] { block_(next, end); });
       if (left() == 0) return finished(end);
-      const bool was_long = pace.end(end - next);
-      if (loop.skips()) {
-        const std::uint64_t rest = range_.exchange(packed(end, end), std::memory_order_relaxed);
-        if (end_of(rest) != end) loop.note_skipped();
-        return finished(end_of(rest));
-      }
-      if (was_long) sched::between_pieces();
+      if (pace.end(end - next)) sched::between_pieces();
       std::uint64_t range = range_.load(std::memory_order_relaxed);
       next = end;
       do {
@@ -385,9 +427,11 @@ void run_range(const char* call, const LoopOptions& options, std::int64_t count,
 void share_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                  bool single) {
   if (count <= 1) {
-    check_caller(call);
-    if (count == 1) block(0, 1);
-    return;
+    sched::Scheduler& scheduler = checked(call);
+    if (count <= 0) return;
+    if (!is_stopped(sched::current_scope(scheduler), sched::current_task()->group)) {
+      return block(0, 1);
+    }
   }
   for (std::int64_t base = 0; base < count; base += RangePart::kMost) {
     const auto shifted = [base, &block](std::int64_t begin, std::int64_t end) {

@@ -281,6 +281,60 @@ TEST_P(Loops, CancelledByTheLastIteration_SkipNothing) {
   });
 }
 
+/// The CancelledError of `loop` in a group that is cancelled already.
+template <class F>
+std::string text_when_cancelled(F loop) {
+  std::string text;
+  TaskGroup group;
+  group.spawn([&] {
+    group.cancel();
+    text = text_of<CancelledError>(loop);
+  });
+  group.wait();
+  return text;
+}
+
+TEST_P(Loops, InACancelledGroup_BeginNoIteration) {
+  run([](World&) {
+    int begun = 0;
+    for (const int count : {1, 2, 1000}) {
+      const std::vector<int> items(static_cast<std::size_t>(count));
+      EXPECT_THAT(
+          text_when_cancelled([&] { shoal::parallel_for(0, count, [&](int) { ++begun; }); }),
+          HasSubstr("parallel_for: the task group of its caller was cancelled"));
+      EXPECT_THAT(text_when_cancelled([&] {
+                    shoal::parallel_for_each(items, [&](int, shoal::Feeder<int>&) { ++begun; });
+                  }),
+                  HasSubstr("parallel_for_each: the task group of its caller was cancelled"));
+    }
+    EXPECT_EQ(begun, 0);
+  });
+}
+
+// Each share of a waiting worker began its first piece, and so all did.
+TEST_P(Loops, WhoseIterationsWait_BeginNoShareAfterACancellation) {
+  run([](World& world) {
+    shoal::Promise<void> go("go");
+    auto gone = go.future();
+    std::atomic<int> begun{0};
+    std::atomic<int> late{0};
+    TaskGroup group;
+    group.spawn([&] {
+      shoal::parallel_for(0, 100'000, [&](int) {
+        if (group.is_cancelled()) ++late;
+        if (++begun == 5) {
+          group.cancel();
+          go.set_value();
+        }
+        gone.wait();
+      });
+    });
+    group.wait();
+    // those that were about to begin
+    EXPECT_LE(late.load(), world.worker_count());
+  });
+}
+
 TEST_P(Loops, IterationsThatWait_LetOthersRun) {
   run([](World& world) {
     // Each waits for a task that is queued after the loop has begun.
@@ -476,20 +530,56 @@ TEST(LoopsRefused, OnAThreadThatIsNoWorker) {
               HasSubstr("parallel_invoke was made or used on a thread outside shoal's workers"));
 }
 
-TEST(LoopsRefused, ARangeThatEndsBeforeItBegins) {
-  EXPECT_EQ(run_world(1, 1,
-                      [](World&) {
-                        EXPECT_EQ(text_of<CheckError>([] {
-                                    shoal::parallel_for(5, 3, [](int) {}, {.name = "back"});
-                                  }),
-                                  "parallel_for 'back': its range ends before it begins, or has "
-                                  "more than 2^63 - 1 iterations");
-                        EXPECT_THAT(text_of<CheckError>([] {
-                                      shoal::parallel_for(-1, std::size_t{3}, [](std::size_t) {});
-                                    }),
-                                    HasSubstr("its range ends before it begins"));
-                      }),
-            0);
+TEST_P(Loops, OfARangeThatEndsBeforeItBegins_RunNothing) {
+  run([](World&) {
+    int begun = 0;
+    const auto count = [&](auto&&...) { ++begun; };
+    shoal::parallel_for(1, -1, [&](int i) { count(i); });
+    shoal::parallel_for(INT64_MAX, INT64_MIN, [&](std::int64_t i) { count(i); });
+    shoal::parallel_for(std::size_t{3}, -1, [&](std::size_t i) { count(i); });
+    shoal::parallel_for(5, 3, [&](int b, int e) { count(b, e); });
+    shoal::parallel_for(shoal::Range2D{.rows = {0, 3}, .columns = {1, 0}},
+                        [&](std::int64_t i, std::int64_t j) { count(i, j); });
+    std::vector<int> values = {3, 2, 1};
+    const auto begin = values.begin();
+    const auto end = values.end();
+    shoal::parallel_for(end, begin, [&](int i) { count(i); });
+    shoal::parallel_for_each(end, begin, [&](int i) { count(i); });
+    EXPECT_EQ(shoal::parallel_reduce(1, -1, 7, [&](int i) { return ++begun, i; }), 7);
+    EXPECT_EQ(shoal::parallel_reduce(end, begin, 7, [&](int i) { return ++begun, i; }), 7);
+    shoal::parallel_scan(end, begin, end);
+    shoal::parallel_exclusive_scan(end, begin, end, 5);
+    shoal::parallel_sort(end, begin);
+    EXPECT_EQ(begun, 0);
+    EXPECT_EQ(values, (std::vector<int>{3, 2, 1}));
+  });
+}
+
+TEST(LoopsRefused, ARangeThatItsTypeDoesNotCount) {
+  EXPECT_EQ(
+      run_world(1, 1,
+                [](World&) {
+                  EXPECT_EQ(text_of<CheckError>([] {
+                              const std::size_t none = 0;
+                              shoal::parallel_for(1, none - 1, [](std::size_t) {},
+                                                  {.name = "inner"});
+                            }),
+                            "parallel_for 'inner': its range, 1 to 18446744073709551615, has more "
+                            "than 2^63 - 1 iterations: is an unsigned number below zero?");
+                  EXPECT_EQ(text_of<CheckError>([] {
+                              static_cast<void>(shoal::parallel_reduce(
+                                  INT64_MIN, INT64_MAX, 0, [](std::int64_t) { return 0; }));
+                            }),
+                            "parallel_reduce: its range, -9223372036854775808 to "
+                            "9223372036854775807, has more than 2^63 - 1 iterations: is an "
+                            "unsigned number below zero?");
+                  EXPECT_EQ(text_of<CheckError>([] {
+                              shoal::parallel_for(-1, std::size_t{3}, [](std::size_t) {});
+                            }),
+                            "parallel_for: its range, -1 to 3, has an end that the common type of "
+                            "both ends does not hold: give both the same type");
+                }),
+      0);
 }
 
 TEST(LoopsStuck, AnIterationThatWaitsForEver_IsNamed) {

@@ -2,13 +2,16 @@
 
 #include <shoal/loops.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/task_group.hpp>
 #include <shoal/worker_local.hpp>
 
 #include "support/many_orders.hpp"
 #include "support/on_workers.hpp"
 #include "support/wait_world.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -16,6 +19,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace loops_reduce_test {
@@ -42,6 +46,12 @@ TEST_P(Reductions, Sum) {
     }
     const std::vector<int> values(5000, 3);
     EXPECT_EQ(shoal::parallel_reduce(values, 0, [](int value) { return value; }), 15'000);
+    EXPECT_EQ(shoal::parallel_reduce(values.begin() + 1, values.end(), 0,
+                                     [](int value) { return value; }),
+              14'997);
+    const int* const begin = values.data();
+    EXPECT_EQ(shoal::parallel_reduce(begin, begin + 10, 0, [](const int& value) { return value; }),
+              30);
   });
 }
 
@@ -79,6 +89,110 @@ TEST_P(Reductions, Exceptions) {
       });
     };
     EXPECT_THROW(static_cast<void>(sum()), std::runtime_error);
+  });
+}
+
+/// Calls `call(step)` in a group, where step() cancels that, or throws, at its 1000th call, and
+/// sleeps from then on; expects that few calls begin after it, and the error.
+template <class F>
+void expect_early_end(const char* name, int workers, bool throws, F call) {
+  SCOPED_TRACE(name);
+  SCOPED_TRACE(throws ? "throws" : "is cancelled");
+  std::atomic<int> begun{0};
+  std::string text;
+  shoal::TaskGroup group;
+  const auto step = [&] {
+    const int number = ++begun;
+    if (number < 1000) return;
+    if (number > 1000) return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (throws) throw std::runtime_error("step 1000");
+    group.cancel();
+  };
+  group.spawn([&] {
+    try {
+      call(step);
+      ADD_FAILURE() << "returned a result";
+    } catch (const std::runtime_error& error) {
+      text = error.what();
+    }
+  });
+  group.wait();
+  EXPECT_THAT(text, HasSubstr(throws ? "step 1000" : "the task group of its caller was cancelled"));
+  // A piece has some thousands of calls at most, as those before the 1000th are short.
+  EXPECT_LT(begun.load(), 1000 + 5000 * workers);
+}
+
+constexpr int kCount = 10'000'000;
+
+void expect_early_ends(int workers) {
+  const auto of_step = [](const auto& step) {
+    return [&step](int a, int b) {
+      step();
+      return a + b;
+    };
+  };
+  std::vector<int> values(1'000'000, 1);
+  std::vector<std::string> names;
+  for (int i = 0; i < 100'000; ++i) names.push_back(std::to_string(i * 7919 % 100'003));
+  for (const bool throws : {false, true}) {
+    expect_early_end("reduce", workers, throws, [](const auto& step) {
+      static_cast<void>(shoal::parallel_reduce(0, kCount, 0L, [&](int i) { return step(), i; }));
+    });
+    expect_early_end("reduce in place", workers, throws, [](const auto& step) {
+      static_cast<void>(
+          shoal::parallel_reduce(0, kCount, 0L, [&](long& sum, int i) { step(), sum += i; }));
+    });
+    expect_early_end("scan", workers, throws, [&](const auto& step) {
+      shoal::parallel_scan(values.begin(), values.end(), values.begin(), of_step(step));
+    });
+    expect_early_end("exclusive scan", workers, throws, [&](const auto& step) {
+      shoal::parallel_exclusive_scan(values.begin(), values.end(), values.begin(), 1,
+                                     of_step(step));
+    });
+    expect_early_end("sort", workers, throws, [&](const auto& step) {
+      shoal::parallel_sort(values, [&](int a, int b) { return step(), a < b; });
+    });
+    expect_early_end("sort of strings", workers, throws, [&](const auto& step) {
+      shoal::parallel_sort(
+          names, [&](const std::string& a, const std::string& b) { return step(), a < b; });
+    });
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::unique(names).size(), 0U) << "a sort has lost elements";
+  }
+}
+
+TEST_P(Reductions, ThatAreCancelledOrFail_EndSoon) {
+  run([](World& world) { expect_early_ends(world.worker_count()); });
+}
+
+// An iteration that waits lets its worker take a share of the rest, whose first piece is a block.
+TEST_P(Reductions, WhoseIterationsWait_EndSoon) {
+  run([](World&) {
+    std::atomic<int> late{0};
+    std::string text;
+    shoal::TaskGroup group;
+    shoal::Promise<void> go("go");
+    auto gone = go.future();
+    group.spawn([&] {
+      std::atomic<int> begun{0};
+      try {
+        static_cast<void>(shoal::parallel_reduce(0, 100'000, 0L, [&](int i) {
+          if (group.is_cancelled()) ++late;
+          if (++begun == 5) {
+            group.cancel();
+            go.set_value();
+          }
+          gone.wait();
+          return i;
+        }));
+        ADD_FAILURE() << "returned a sum";
+      } catch (const shoal::CancelledError& error) {
+        text = error.what();
+      }
+    });
+    group.wait();
+    EXPECT_EQ(text, "parallel_reduce: the task group of its caller was cancelled");
+    EXPECT_LE(late.load(), 100);
   });
 }
 

@@ -120,6 +120,7 @@ class ItemPart final : public Items<T> {
     for (;; take_piece(piece, pace)) {
       if (piece.empty()) return done;
       const auto count = static_cast<std::int64_t>(piece.size());
+      if (this->loop.skips()) return done + count + skip_rest();
       pace.begin();
       this->loop.attempt([&] {
         Feeder<T> feeder(*this);
@@ -133,10 +134,8 @@ class ItemPart final : public Items<T> {
           }
         }
       });
-      const bool was_long = pace.end(count);
       done += count;
-      if (this->loop.skips()) return done + skip_rest();
-      if (was_long) sched::between_pieces();
+      if (pace.end(count)) sched::between_pieces();
     }
   }
 
@@ -147,10 +146,10 @@ class ItemPart final : public Items<T> {
     if (left > 0) this->move_to(piece, static_cast<std::size_t>(pace.next(left)), false);
   }
   std::int64_t skip_rest() {
+    this->loop.note_skipped();
     std::vector<T> rest;
     const sync::Lock lock(this->mutex_);
     rest.swap(this->items_);
-    if (!rest.empty()) this->loop.note_skipped();
     return static_cast<std::int64_t>(rest.size());
   }
 

@@ -217,6 +217,66 @@ class Loop final : public sched::WaitingRoom {
   std::vector<Run> done_ SHOAL_GUARDED_BY(mutex_);
 };
 
+/// Whether a call is to stop, asked where its pieces are long or its loops nest: a Loop looks only
+/// before pieces of its own.
+class Stop {
+ public:
+  /// **Errors**: as those of Loop.
+  Stop(const char* call, const LoopOptions& options);
+  Stop(const Stop&) = delete;
+  Stop& operator=(const Stop&) = delete;
+  /// Runs work(), whose exception stops the call.
+  template <class Work>
+  void guard(Work&& work) {
+    try {
+      work();
+    } catch (...) {
+      keep(sched::caught_exception());
+      throw;
+    }
+  }
+  /// **Errors**: the first exception of guarded work; CancelledError when the world has failed or
+  /// the caller's TaskGroup was cancelled.
+  void check() const;
+  [[nodiscard]] const sched::Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  void keep(const std::exception_ptr& error);
+
+  sched::Scheduler& scheduler_;
+  const sched::TaskScope& scope_;
+  const TaskGroup* const group_;
+  const std::string name_;
+  sync::Mutex mutex_;
+  std::exception_ptr error_;  // set before failed_, and not changed after that
+  std::atomic<bool> failed_{false};
+};
+
+/// Divides long work into pieces that follow the time of their iterations, and checks the Stop of
+/// the call after each.
+class Watch {
+ public:
+  explicit Watch(const Stop& stop);
+  /// Calls one(i) for each i from `begin` to `end` - 1. **Errors**: as those of Stop::check().
+  template <class One>
+  void each(std::int64_t begin, std::int64_t end, One&& one) {
+    while (end - begin >= left_) {
+      for (const std::int64_t stop = begin + left_; begin != stop; ++begin) one(begin);
+      end_piece();
+    }
+    left_ -= end - begin;
+    for (; begin != end; ++begin) one(begin);
+  }
+
+ private:
+  void end_piece();
+
+  const Stop& stop_;
+  Pace pace_;
+  std::int64_t size_ = 1;  // of the piece
+  std::int64_t left_ = 1;  // of its iterations
+};
+
 // A small function is copied for each piece: then its captures are in registers, and the loop is
 // vectorized as one that is written in place.
 template <class F, class Run>
@@ -239,8 +299,9 @@ void run_range(const char* call, const LoopOptions& options, std::int64_t count,
 /// Calls `block` as run_range() does, within a call that does more and has its own sched::LongCall.
 void share_range(const char* call, const LoopOptions& options, std::int64_t count, Block block,
                  bool single = false);
-/// Refuses a range that ends before it begins, or has too many iterations. **Errors**: CheckError.
-[[noreturn]] void refuse_range(const char* call, const LoopOptions& options);
+/// Refuses a range, "-1 to 5", with the reason. **Errors**: CheckError.
+[[noreturn]] void refuse_range(const char* call, const LoopOptions& options,
+                               const std::string& range, const char* reason);
 /// Throws CheckError where no loop may run: for one without iterations.
 void check_caller(const char* call);
 

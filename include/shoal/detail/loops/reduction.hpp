@@ -105,23 +105,29 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
     return identity;
   }
   const sched::LongCall here(call, options.name);
+  Stop stop(call, options);
   const Blocks blocks(count);
   Tree<T, Combine> tree(blocks.count(), combine);
   share_range(call, options, blocks.count(), [&](std::int64_t first, std::int64_t last) {
-    with_local(map, [&](const auto& local) {
-      for (std::int64_t block = first; block != last; ++block) {
-        std::int64_t i = blocks.begin(block);
-        const std::int64_t end = blocks.begin(block + 1);
-        if constexpr (kAdds) {
-          T sum = identity;
-          for (; i != end; ++i) local(sum, item_of(i));
-          tree.leave(block, std::move(sum));
-        } else {
-          T sum = local(item_of(i));
-          for (++i; i != end; ++i) sum = combine(std::move(sum), T(local(item_of(i))));
-          tree.leave(block, std::move(sum));
+    stop.guard([&] {
+      with_local(map, [&](const auto& local) {
+        Watch watch(stop);
+        for (std::int64_t block = first; block != last; ++block) {
+          const std::int64_t begin = blocks.begin(block);
+          const std::int64_t end = blocks.begin(block + 1);
+          if constexpr (kAdds) {
+            T sum = identity;
+            watch.each(begin, end, [&](std::int64_t i) { local(sum, item_of(i)); });
+            tree.leave(block, std::move(sum));
+          } else {
+            T sum = local(item_of(begin));
+            watch.each(begin + 1, end, [&](std::int64_t i) {
+              sum = combine(std::move(sum), T(local(item_of(i))));
+            });
+            tree.leave(block, std::move(sum));
+          }
         }
-      }
+      });
     });
   });
   return tree.result();
@@ -132,12 +138,13 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
 template <class T, class It, class Out, class Combine>
 class Scan {
  public:
-  Scan(std::int64_t count, const T* init, It first, Out out, const Combine& combine)
+  Scan(std::int64_t count, const T* init, It first, Out out, const Combine& combine, Stop& stop)
       : blocks_(count),
         exclusive_(init != nullptr),
         first_(first),
         out_(out),
         combine_(combine),
+        stop_(stop),
         before_(static_cast<std::size_t>(blocks_.count()) + 1),
         sums_(static_cast<std::size_t>(blocks_.count())),
         known_(new std::atomic<bool>[static_cast<std::size_t>(blocks_.count()) + 1]) {
@@ -147,17 +154,26 @@ class Scan {
 
   void run(const char* call, const LoopOptions& options) {
     share_range(call, options, blocks_.count(), [this](std::int64_t first, std::int64_t last) {
-      for (; first != last; ++first) pass(first);
+      stop_.guard([&] {
+        Watch watch(stop_);
+        for (; first != last; ++first) pass(first, watch);
+      });
     });
     std::vector<std::int64_t> rest;
-    for (std::int64_t n = 0; n != blocks_.count(); ++n) {
-      if (known_[index(n) + 1].load(std::memory_order_relaxed)) continue;
+    Watch watch(stop_);
+    watch.each(0, blocks_.count(), [&](std::int64_t n) {
+      if (known_[index(n) + 1].load(std::memory_order_relaxed)) return;
       rest.push_back(n);
       before_[index(n) + 1].emplace(with_before(n, *sums_[index(n)]));
-    }
+    });
     share_range(call, options, static_cast<std::int64_t>(rest.size()),
                 [&](std::int64_t first, std::int64_t last) {
-                  for (; first != last; ++first) static_cast<void>(write(rest[index(first)]));
+                  stop_.guard([&] {
+                    Watch watch_rest(stop_);
+                    for (; first != last; ++first) {
+                      static_cast<void>(write(rest[index(first)], watch_rest));
+                    }
+                  });
                 });
   }
 
@@ -174,44 +190,44 @@ class Scan {
     return before ? combine_(*before, value) : value;
   }
 
-  void pass(std::int64_t block) {
+  void pass(std::int64_t block, Watch& watch) {
     // acquire pairs with the release below: the sum before the block is there
     if (known_[index(block)].load(std::memory_order_acquire)) {
-      before_[index(block) + 1].emplace(with_before(block, write(block)));
+      before_[index(block) + 1].emplace(with_before(block, write(block, watch)));
       known_[index(block) + 1].store(true, std::memory_order_release);
       return;
     }
-    std::int64_t i = blocks_.begin(block);
-    const std::int64_t end = blocks_.begin(block + 1);
-    T sum = *at(i);
-    for (++i; i != end; ++i) sum = combine_(sum, *at(i));
+    const std::int64_t begin = blocks_.begin(block);
+    T sum = *at(begin);
+    watch.each(begin + 1, blocks_.begin(block + 1),
+               [&](std::int64_t i) { sum = combine_(sum, *at(i)); });
     sums_[index(block)].emplace(std::move(sum));
   }
 
   /// Writes a block, and returns the sum of its elements.
-  T write(std::int64_t block) {
-    std::int64_t i = blocks_.begin(block);
+  T write(std::int64_t block, Watch& watch) {
+    const std::int64_t begin = blocks_.begin(block);
     const std::int64_t end = blocks_.begin(block + 1);
-    T sum = *at(i);
+    T sum = *at(begin);
     if (exclusive_) {
       T all = *before_[index(block)];
-      put(i, all);
+      put(begin, all);
       all = combine_(all, sum);
-      for (++i; i != end; ++i) {
+      watch.each(begin + 1, end, [&](std::int64_t i) {
         const T value = *at(i);
         put(i, all);
         all = combine_(all, value);
         sum = combine_(sum, value);
-      }
+      });
     } else {
       T all = with_before(block, sum);
-      put(i, all);
-      for (++i; i != end; ++i) {
+      put(begin, all);
+      watch.each(begin + 1, end, [&](std::int64_t i) {
         const T value = *at(i);
         all = combine_(all, value);
         sum = combine_(sum, value);
         put(i, all);
-      }
+      });
     }
     return sum;
   }
@@ -221,6 +237,7 @@ class Scan {
   const It first_;
   const Out out_;
   const Combine& combine_;
+  Stop& stop_;
   std::vector<std::optional<T>> before_;  // each block: combined elements before it
   std::vector<std::optional<T>> sums_;    // of blocks that were not written in the first pass
   // Whether before_ of a block is there in the first pass; its successor's: the block was written.
@@ -232,7 +249,8 @@ void scan(const char* call, const LoopOptions& options, std::int64_t count, cons
           Out out, const Combine& combine) {
   if (count == 0) return check_caller(call);
   const sched::LongCall here(call, options.name);
-  Scan<T, It, Out, Combine>(count, init, first, out, combine).run(call, options);
+  Stop stop(call, options);
+  Scan<T, It, Out, Combine>(count, init, first, out, combine, stop).run(call, options);
 }
 
 }  // namespace shoal::loops

@@ -30,7 +30,7 @@ class Sorter {
   using T = std::iter_value_t<It>;
 
   Sorter(const char* call, const LoopOptions& options, const Less& less)
-      : call_(call), options_(options), less_(less) {
+      : call_(call), options_(options), less_(less), stop_(call, options) {
     options_.affinity = nullptr;
   }
 
@@ -43,6 +43,7 @@ class Sorter {
   static constexpr Difference kFew = 24;      // sorted by insertion
   static constexpr Difference kMany = 128;    // with a pivot from nine
   static constexpr Difference kAlone = 4096;  // by one worker
+  static constexpr Difference kPiece = 512;   // until it looks whether to stop
   static constexpr bool kSmall = std::is_trivially_copyable_v<T> && sizeof(T) <= 16;
 
   /// `bad`: partitions that may still divide badly. `is_first`: there is no element before `first`
@@ -55,6 +56,7 @@ class Sorter {
         if (size <= kAlone) return sort<false>(first, last, bad, is_first);
       }
       if (size <= kFew) return insert(first, last);
+      if (size > kMany) stop_.check();
       choose_pivot(first, size);
       if (!is_first && !less_(*(first - 1), *first)) {  // nothing is less than the pivot
         first = divide(first, last,
@@ -75,13 +77,15 @@ class Sorter {
         return share_range(
             call_, options_, 2,
             [&](std::int64_t begin, std::int64_t end) {
-              for (; begin != end; ++begin) {
-                if (begin == 0) {
-                  sort<true>(first, middle, bad, is_first);
-                } else {
-                  sort<true>(middle + 1, last, bad, false);
+              stop_.guard([&] {
+                for (; begin != end; ++begin) {
+                  if (begin == 0) {
+                    sort<true>(first, middle, bad, is_first);
+                  } else {
+                    sort<true>(middle + 1, last, bad, false);
+                  }
                 }
-              }
+              });
             },
             true);
       } else {
@@ -126,18 +130,26 @@ class Sorter {
     It end = first + 1;  // of those
     if constexpr (kSmall) {
       const T pivot = *first;
-      for (It one = first + 1; one != last; ++one) {
-        const T value = *one;
-        const bool left = go_left(value, pivot);
-        *one = *end;
-        *end = value;
-        end += static_cast<Difference>(left);
+      for (It one = first + 1; one != last;) {
+        const It stop = last - one > kPiece ? one + kPiece : last;
+        for (; one != stop; ++one) {
+          const T value = *one;
+          const bool left = go_left(value, pivot);
+          *one = *end;
+          *end = value;
+          end += static_cast<Difference>(left);
+        }
+        if (one != last) stop_.check();
       }
     } else {
       It back = last;  // from here on, they stay
+      const auto goes_left = [&](const T& value) {
+        if ((back - end) % kPiece == 0) stop_.check();  // each call makes this less by one
+        return go_left(value, *first);
+      };
       for (;;) {
-        while (end != back && go_left(*end, *first)) ++end;
-        while (end != back && !go_left(*(back - 1), *first)) --back;
+        while (end != back && goes_left(*end)) ++end;
+        while (end != back && !goes_left(*(back - 1))) --back;
         if (end == back) break;
         --back;
         swap(end, back);
@@ -188,8 +200,12 @@ class Sorter {
     }
   }
   void heap_sort(It first, Difference size) const {
-    for (Difference root = size / 2; root > 0; --root) sink(first, root - 1, size);
+    for (Difference root = size / 2; root > 0; --root) {
+      if (root % kMany == 0) stop_.check();
+      sink(first, root - 1, size);
+    }
     for (Difference end = size - 1; end > 0; --end) {
+      if (end % kMany == 0) stop_.check();
       swap(first, first + end);
       sink(first, 0, end);
     }
@@ -198,6 +214,7 @@ class Sorter {
   const char* const call_;
   LoopOptions options_;
   const Less& less_;
+  Stop stop_;
 };
 
 template <class It, class Less>
