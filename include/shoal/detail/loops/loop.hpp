@@ -257,15 +257,17 @@ class Stop {
 class Watch {
  public:
   explicit Watch(const Stop& stop);
-  /// Calls one(i) for each i from `begin` to `end` - 1. **Errors**: as those of Stop::check().
-  template <class One>
-  void each(std::int64_t begin, std::int64_t end, One&& one) {
-    while (end - begin >= left_) {
-      for (const std::int64_t stop = begin + left_; begin != stop; ++begin) one(begin);
-      end_piece();
+  /// Calls run(begin, end) for pieces that together are `begin` to `end` - 1. **Errors**: as those
+  /// of Stop::check().
+  template <class Run>
+  void divide(std::int64_t begin, std::int64_t end, Run&& run) {
+    while (begin != end) {
+      const std::int64_t stop = end - begin < left_ ? end : begin + left_;
+      run(begin, stop);
+      left_ -= stop - begin;
+      begin = stop;
+      if (left_ == 0) end_piece();
     }
-    left_ -= end - begin;
-    for (; begin != end; ++begin) one(begin);
   }
 
  private:
