@@ -192,9 +192,8 @@ class OnRank {
 [[nodiscard]] Scheduler& current_scheduler(
     const char* what, const char* remedy = "give it the world, and use it during the run");
 constexpr const char* kUseInTask =
-    "use it in a task or a main function, during the run; a thread that has a Runtime calls it in "
-    "a "
-    "task, runtime.async([&] { ... }).get()";
+    "use it in a task or a main function, during the run; a thread that has a Runtime does so in "
+    "a task, runtime.async([&] { ... }).get()";
 /// Returns the scope in which tasks that the caller makes on `scheduler` are counted: that of the
 /// running task, else the world. Handlers name the scope of their team themselves.
 [[nodiscard]] TaskScope& current_scope(Scheduler& scheduler);
