@@ -287,7 +287,13 @@ void Stop::keep(const std::exception_ptr& error) {
   failed_.store(true, std::memory_order_release);
 }
 
-Watch::Watch(const Stop& stop) : stop_(stop), pace_(stop.scheduler(), false) { pace_.begin(); }
+Watch::Watch(const Stop& stop, std::int64_t blocks)
+    : stop_(stop),
+      pace_(stop.scheduler(), false),
+      size_(blocks == 1 ? 1 : INT64_MAX),
+      left_(size_) {
+  if (blocks == 1) pace_.begin();
+}
 
 void Watch::end_piece() {
   static_cast<void>(pace_.end(size_));

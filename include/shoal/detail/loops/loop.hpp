@@ -256,7 +256,9 @@ class Stop {
 /// the call after each.
 class Watch {
  public:
-  explicit Watch(const Stop& stop);
+  /// `blocks`: how many the caller runs in turn. Several are short together, since its loop follows
+  /// their time, and are not divided.
+  Watch(const Stop& stop, std::int64_t blocks);
   /// Calls run(begin, end) for pieces that together are `begin` to `end` - 1. **Errors**: as those
   /// of Stop::check().
   template <class Run>
@@ -275,8 +277,8 @@ class Watch {
 
   const Stop& stop_;
   Pace pace_;
-  std::int64_t size_ = 1;  // of the piece
-  std::int64_t left_ = 1;  // of its iterations
+  std::int64_t size_;  // of the piece
+  std::int64_t left_;  // of its iterations
 };
 
 // A small function is copied for each piece: then its captures are in registers, and the loop is

@@ -124,7 +124,7 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
   share_range(call, options, blocks.count(), [&](std::int64_t first, std::int64_t last) {
     stop.guard([&] {
       with_local(map, [&](const auto& local) {
-        Watch watch(stop);
+        Watch watch(stop, last - first);
         for (std::int64_t block = first; block != last; ++block) {
           const std::int64_t begin = blocks.begin(block);
           const std::int64_t end = blocks.begin(block + 1);
@@ -170,12 +170,12 @@ class Scan {
   void run(const char* call, const LoopOptions& options) {
     share_range(call, options, blocks_.count(), [this](std::int64_t first, std::int64_t last) {
       stop_.guard([&] {
-        Watch watch(stop_);
+        Watch watch(stop_, last - first);
         for (; first != last; ++first) pass(first, watch);
       });
     });
     std::vector<std::int64_t> rest;
-    Watch watch(stop_);
+    Watch watch(stop_, 1);
     watch.divide(0, blocks_.count(), [&](std::int64_t n, std::int64_t end) {
       for (; n != end; ++n) {
         if (known_[index(n) + 1].load(std::memory_order_relaxed)) continue;
@@ -186,7 +186,7 @@ class Scan {
     share_range(call, options, static_cast<std::int64_t>(rest.size()),
                 [&](std::int64_t first, std::int64_t last) {
                   stop_.guard([&] {
-                    Watch watch_rest(stop_);
+                    Watch watch_rest(stop_, last - first);
                     for (; first != last; ++first) {
                       static_cast<void>(write(rest[index(first)], watch_rest));
                     }
