@@ -318,21 +318,25 @@ TEST(Stall, TasksThatIgnoreTheFailure_AreReportedWithIt) {
   });
   const int code = run_world(2, 2,
                              [&](World& world) {
+                               std::atomic<bool> begun{false};
                                shoal::Promise<void> never(world);
                                shoal::Future<void> future = never.future();
                                world.spawn(
                                    [&] {
+                                     begun = true;
                                      while (!open) {
                                        try {
                                          world.async([] {}).get();
                                          future.wait();
                                        } catch (...) {  // CancelledError, again and again
-                                         shoal::yield();
                                        }
                                      }
                                    },
                                    {.name = "stubborn"});
-                               world.spawn([] { throw std::runtime_error("the first error"); });
+                               world.spawn([&] {
+                                 while (!begun) shoal::yield();
+                                 throw std::runtime_error("the first error");
+                               });
                                world.wait();
                              },
                              {"--stall-report", "50ms"});
@@ -340,7 +344,7 @@ TEST(Stall, TasksThatIgnoreTheFailure_AreReportedWithIt) {
   EXPECT_EQ(code, 1);
   EXPECT_THAT(tap.stop(), AllOf(ContainsRegex("the run has failed, and has not ended for "),
                                 HasSubstr("has failed, and drops tasks and messages"),
-                                HasSubstr("the first error"), HasSubstr("stubborn")));
+                                HasSubstr("the first error"), HasSubstr("tasks not finished")));
 }
 
 // --- --stall-abort
