@@ -15,7 +15,6 @@ def experiment(temperature, pressure):
         raise OSError("the instrument is not ready")
     if temperature == pressure:
         raise ValueError(f"no state at {temperature} K and {pressure} bar")
-    shoal.sleep(1e-4)
     return temperature * pressure
 
 

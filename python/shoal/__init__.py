@@ -20,7 +20,8 @@ import sys as _sys
 from ._core import Future, Team, World
 from ._core import version as __version__
 from ._errors import (BrokenPromise, CancelledError, CheckError, ConfigError, DecodeError, Error,
-                      RemoteError, RemoteTraceback, StuckError, TaskError, TransportError)
+                      RemoteError, RemoteTraceback, RetryError, StuckError, TaskError,
+                      TransportError)
 from ._run import current_world, run
 from ._interactive import TraceReport
 from ._runtime import Runtime
@@ -49,8 +50,8 @@ __all__ = [
     "CheckError", "ConfigError", "Counter", "Datum", "Deadline", "DecodeError", "Error", "Event",
     "Events", "Executor", "FIRST_COMPLETED", "FIRST_EXCEPTION", "Flow", "Future", "GlobalArray",
     "GlobalVar", "MAX", "MIN", "Mutex", "Object", "PRODUCT", "Promise", "RemoteError",
-    "RemoteTraceback", "Runtime", "SELF", "SUM", "Semaphore", "StuckError", "Task", "TaskError",
-    "TaskGraph", "Team", "Tiles", "Timer", "TraceReport", "TransportError", "World",
+    "RemoteTraceback", "RetryError", "Runtime", "SELF", "SUM", "Semaphore", "StuckError", "Task",
+    "TaskError", "TaskGraph", "Team", "Tiles", "Timer", "TraceReport", "TransportError", "World",
     "WorldExecutor", "as_completed", "commutative", "current_world", "dask_get", "flow_task",
     "gather", "read", "read_write", "register_joblib", "run", "scratch", "sleep", "task", "wait",
     "write", "yield_now",

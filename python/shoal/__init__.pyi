@@ -26,6 +26,10 @@ class TaskError(Error):
     task: str
     text: str
 
+class RetryError(Error):
+    attempts: int
+    last: BaseException
+
 class CancelledError(BaseException): ...
 
 class RemoteTraceback(Exception):

@@ -52,6 +52,21 @@ class TaskError(Error):
         return TaskError, (self.args[0], self.rank, self.task, self.text)
 
 
+class RetryError(Error):
+    """A task with retries has raised in its last attempt.
+
+    Attributes: attempts, how often the task has run; last, the exception of the last attempt, which
+    is also the __cause__."""
+
+    def __init__(self, attempts, last):
+        super().__init__(f"failed {attempts} times, the last: {type(last).__name__}: {last}")
+        self.attempts = attempts
+        self.last = self.__cause__ = last
+
+    def __reduce__(self):
+        return RetryError, (self.attempts, self.last)
+
+
 class CancelledError(BaseException):
     """The wait of a task ended, because its world has failed or was cancelled. Let it pass: it is
     no Exception, so that handlers of errors do not stop it."""

@@ -111,14 +111,19 @@ class Events:
         self._numbers = itertools.count()
 
     def _list_of(self, arrived):
-        return [Event(source, name, self._value_of(value)) for source, name, value in arrived]
+        events = self._peek(arrived)
+        self._forget(arrived)
+        return events
 
-    def _value_of(self, value):
-        if type(value) is not _Reference:
-            return value
-        if value.is_persistent:
-            return self._objects[value.number]
-        return self._objects.pop(value.number)
+    def _peek(self, arrived):
+        return [Event(source, name, self._objects[value.number] if type(value) is _Reference
+                      else value) for source, name, value in arrived]
+
+    def _forget(self, arrived):
+        """Drops the objects that these events have brought."""
+        for _, _, value in arrived:
+            if type(value) is _Reference and not value.is_persistent:
+                del self._objects[value.number]
 
     def submit(self, dependencies, function, *, name=None, persistent=False, greedy=False,
                priority=0, retries=0):
@@ -131,8 +136,9 @@ class Events:
             persistent: runs as often as its dependencies are met.
             greedy: persistent only: takes all events that fit until it begins to run.
             priority: larger runs first.
-            retries: how often function runs again, with the same events, after an Exception. A
-                lock that it has then, it still has in the next attempt: take locks by locked()."""
+            retries: how often function runs again after an Exception. Each attempt gets the values
+                as they were fired; the object of fire_object() is the same one. What an attempt
+                sends, starts or fires happens once it has succeeded, and it must not wait."""
         what = "Events.submit()"
         if not callable(function):
             raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
@@ -141,16 +147,13 @@ class Events:
 
         def run(arrived):
             from ._tasks import _run_body
-            events = self._list_of(arrived)
-            for left in range(retries, -1, -1):
-                try:
-                    return _in_world(world, _run_body, function, (list(events),), {})
-                except Exception:
-                    if left == 0:
-                        raise
+            events = self._list_of(arrived) if retries == 0 else self._peek(arrived)
+            _in_world(world, _run_body, function, (events,), {})
+            if retries != 0:
+                self._forget(arrived)
 
         self._events.submit(_pairs_of(dependencies, what), run, name or _name_of(function),
-                            persistent, greedy, priority, function)
+                            persistent, greedy, priority, retries, function)
 
     def fire(self, target, name, value=None, *, persistent=False):
         """Fires an event to a rank, shoal.SELF or shoal.ALL, with a copy of the value, which is

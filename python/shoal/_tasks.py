@@ -1,8 +1,10 @@
 """Tasks and futures."""
 
 import contextvars
+import copy
 import functools
 import inspect
+import sys
 
 from . import _core, _errors
 from ._run import _name_of, current_world
@@ -64,6 +66,40 @@ def _run_body(function, arguments, keywords):
     return _drive(result) if inspect.iscoroutine(result) else result
 
 
+def _copy_of(value, made):
+    """A value whose arrays, lists, dictionaries, sets and bytearrays are copies, also those inside
+    each other. `made`: the copies, by the numbers of the objects."""
+    if id(value) in made:
+        return made[id(value)]
+    numpy = sys.modules.get("numpy")
+    is_array = numpy is not None and isinstance(value, numpy.ndarray)
+    if is_array or isinstance(value, (list, dict, set, bytearray)):
+        copied = made[id(value)] = copy.copy(value)
+        if isinstance(value, list):
+            copied[:] = (_copy_of(item, made) for item in value)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                copied[key] = _copy_of(item, made)
+        return copied
+    if isinstance(value, tuple):
+        items = [_copy_of(item, made) for item in value]
+        if any(item is not before for item, before in zip(items, value)):
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+def _run_attempts(retries, function, arguments, keywords):
+    """Runs a function in attempts, each with the arguments and the context of the first one."""
+    if _has_future(arguments) or _has_future(keywords):
+        arguments, keywords = _resolve(arguments), _resolve(keywords)
+    context = contextvars.copy_context()
+
+    def attempt():
+        given, named = _copy_of((arguments, keywords), {})
+        return context.copy().run(_run_body, function, given, named)
+    return _core._run_attempts(retries, attempt)
+
+
 def _wait_for_futures(value, name):
     """Replaces futures, which belong to this rank, before a call leaves it."""
     try:
@@ -84,6 +120,8 @@ class Task:
         self._priority = priority
         self._rank = rank
         self._retries = retries
+        if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries < 2**31:
+            raise _errors.CheckError(f"task {self._name}: {retries!r} is no number of retries")
 
     def __call__(self, *arguments, **keywords):
         """Starts the task; returns the future of its result. Does not block, except for futures in
@@ -98,14 +136,9 @@ class Task:
 
     def _shoal_body(self, arguments, keywords):
         """Runs the function here, without a task of its own."""
-        left = self._retries
-        while True:
-            try:
-                return _run_body(self._function, arguments, keywords)
-            except Exception:
-                if left == 0:
-                    raise
-                left -= 1
+        if self._retries != 0:
+            return _run_attempts(self._retries, self._function, arguments, keywords)
+        return _run_body(self._function, arguments, keywords)
 
     def with_options(self, *, name=None, priority=None, rank=None, retries=None):
         """The same function with other options, those of shoal.task()."""
@@ -153,7 +186,10 @@ def task(function=None, *, name=None, priority=0, rank=None, retries=0):
         name: in reports; default: that of the function.
         priority: larger runs first.
         rank: on which it runs; default: the caller's.
-        retries: how often the body runs again after an Exception."""
+        retries: how often the body runs again after an Exception. Each attempt gets copies of the
+            lists, dictionaries, sets, bytearrays and arrays of numpy among the arguments; other
+            objects are the same. What an attempt sends, starts or fires happens once it has
+            succeeded, and it must not wait."""
     def make(function):
         if not callable(function):
             raise _errors.CheckError(f"shoal.task decorates a function, and got {function!r}")

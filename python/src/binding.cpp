@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/trace/probes.hpp>
 
 #include <map>
@@ -99,6 +100,31 @@ void record_place(const std::string& name, nb::handle function) {
       nb::steal(call(hooks().place_of, pack(text.ptr(), function.ptr()).get()).release());
   if (place.is_none()) return;
   trace::describe_name(trace::Fact::place, name, nb::cast<std::string>(place));
+}
+
+void run_attempts(int retries, FunctionRef<void()> body) {
+  if (retries == 0) return body();
+  if (sched::in_handler() || sched::current_task() == nullptr) {
+    throw CheckError(
+        "a function with retries= was called outside of tasks, where it cannot be tried again: "
+        "call it as a task, by send_task() in place of send() for instance");
+  }
+  std::exception_ptr last;  // not to be tried again; attempts end with a CheckError
+  try {
+    sched::run_attempts(retries, [&] {
+      try {
+        body();
+      } catch (const PythonError& error) {
+        const InPython in_python;
+        if (may_succeed_later(error)) throw;
+        last = std::current_exception();
+        throw CheckError(error.what());
+      }
+    });
+  } catch (const CheckError&) {
+    if (last != nullptr) std::rethrow_exception(last);
+    throw;
+  }
 }
 
 std::string name_call(nb::handle function) {

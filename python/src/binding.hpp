@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <shoal/detail/base/function.hpp>
 #include <shoal/team.hpp>
 #include <shoal/world.hpp>
 
@@ -152,6 +153,10 @@ auto run_python(Team& team, F f, std::string_view name) {
     return f();
   }
 }
+/// Runs `body`, which calls Python, again after it has thrown, as sched::run_attempts(): but not
+/// after an exception of Python that is a CheckError or no Exception. **Caller**: a task, without
+/// the GIL. **Errors**: RetryError; CheckError in a handler.
+void run_attempts(int retries, FunctionRef<void()> body);
 /// Returns the name that run_python() gives the task of a call of `function` on another rank; ""
 /// where it makes none. Records the place of the function. **Caller**: holds the GIL.
 [[nodiscard]] std::string name_call(nb::handle function);

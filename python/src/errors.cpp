@@ -76,6 +76,22 @@ void raise_task_error(PyObject* type, const std::exception& exception) {
   if (made) PyErr_SetObject(type, made.get());
 }
 
+void raise_retry_error(PyObject* type, const std::exception& exception) {
+  const auto& error = static_cast<const RetryError&>(exception);
+  Object last;
+  try {
+    set_python_error(error.last());
+    last = take_raised();
+  } catch (const std::exception& other) {
+    last = Object::own(PyObject_CallFunction(PyExc_RuntimeError, "s", other.what()));
+  } catch (...) {
+    last = Object::own(PyObject_CallFunction(PyExc_RuntimeError, "s", error.what()));
+  }
+  if (!last) return;
+  const Object made = Object::own(PyObject_CallFunction(type, "iO", error.attempts(), last.get()));
+  if (made) PyErr_SetObject(type, made.get());
+}
+
 template <class E>
 [[noreturn]] void throw_with_text(PyObject* exception) {
   throw E(plain_text(exception));
@@ -107,6 +123,7 @@ struct Kind {
 constexpr Kind kinds[] = {
     {"CancelledError", &is<CancelledError>, &raise_text, &throw_with_text<CancelledError>},
     {"TaskError", &is<TaskError>, &raise_task_error, &throw_task_error},
+    {"RetryError", &is<RetryError>, &raise_retry_error},
     {"StuckError", &is<StuckError>, &raise_text, &throw_with_text<StuckError>},
     {"CheckError", &is<CheckError>},
     {"ConfigError", &is<ConfigError>},

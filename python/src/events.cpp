@@ -73,20 +73,22 @@ class PyEvents {
   }
 
   void submit(const Dependencies& dependencies, nb::handle function, const std::string& name,
-              bool persistent, bool greedy, int priority, nb::handle place) {
+              bool persistent, bool greedy, int priority, int retries, nb::handle place) {
     const auto events = get();
     record_place(name, place);
     events->submit(
         to_dependencies(dependencies),
-        [team = team_, name,
+        [team = team_, name, retries,
          body = std::make_shared<Object>(Object::share(function.ptr()))](EventList& arrived) {
           run_python(
               *team,
               [&] {
-                const InPython in_python;
-                const nb::object list = to_list(arrived);
-                const Object arguments = Object::own(PyTuple_Pack(1, list.ptr()));
-                static_cast<void>(call(body->get(), arguments.get()));
+                run_attempts(retries, [&] {
+                  const InPython in_python;
+                  const nb::object list = to_list(arrived);  // of values of its own
+                  const Object arguments = Object::own(PyTuple_Pack(1, list.ptr()));
+                  static_cast<void>(call(body->get(), arguments.get()));
+                });
               },
               name);
         },

@@ -119,31 +119,15 @@ class PyFlowTask final : private Accesses, public flow::FlowTask {
           if (retries_ == 0) {
             run_body();
           } else {
-            run_attempts();
+            flow::ValuesBefore before(accesses());
+            run_attempts(retries_, [&] {
+              before.restore();
+              run_body();
+            });
           }
           body_ = {};
         },
         plain_name());
-  }
-  void run_attempts() {
-    flow::ValuesBefore before(accesses());
-    std::exception_ptr last;  // not to be tried again; attempts end with a CheckError
-    try {
-      sched::run_attempts(retries_, [&] {
-        before.restore();
-        try {
-          run_body();
-        } catch (const PythonError& error) {
-          const InPython in_python;
-          if (may_succeed_later(error)) throw;
-          last = std::current_exception();
-          throw CheckError(error.what());
-        }
-      });
-    } catch (const CheckError&) {
-      if (last != nullptr) std::rethrow_exception(last);
-      throw;
-    }
   }
   void run_body() {
     const InPython in_python;

@@ -146,6 +146,20 @@ void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::ha
       task_options(team.get(), name, priority));
 }
 
+/// Returns what `function` returns, which runs in attempts.
+nb::object call_in_attempts(int retries, nb::handle function) {
+  const Object arguments = Object::own(PyTuple_New(0));
+  Object result;
+  {
+    const OutsidePython outside;
+    run_attempts(retries, [&] {
+      const InPython in_python;
+      result = call(function.ptr(), arguments.get());
+    });
+  }
+  return nb::steal(result.release());
+}
+
 PyFuture call_rank(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
   Team& here = team.get();
   Payload encoded = to_payload(payload.ptr());
@@ -807,6 +821,7 @@ void bind(nb::module_& module) {
     const Counts now = counts();
     return std::pair(now.states, now.deferred);
   });
+  module.def("_run_attempts", &call_in_attempts);
   module.def("_sleep", [](double seconds) {
     const auto duration = PyFuture::to_duration(seconds);
     const OutsidePython outside;

@@ -143,6 +143,19 @@ def waits_in_attempt(world):
     flow.wait()
 
 
+def locks_in_attempt(world):
+    """The error is that of the lock: it is not tried again."""
+    events = shoal.Events("jobs")
+    events.submit([], lambda got: events.lock("rows"), name="locker", retries=2)
+    world.wait()
+
+
+def event_fails_each_time(world):
+    events = shoal.Events("jobs")
+    events.submit([], lambda got: [].pop(), name="hopeless", retries=2)
+    world.wait()
+
+
 @shoal.flow_task(x=shoal.read_write, retries=2)
 def hopeless(x):
     raise OSError("not today")

@@ -117,18 +117,30 @@ def check_objects_in_events(world, events):
 
 
 def check_retries(world, events):
-    """A task begins again with the events that it had."""
-    tries = []
+    """A task begins again with the events that it had; what its attempts do is withheld."""
+    tries, out = [], []
 
     def flaky(got):
-        tries.append(got.pop().value)
+        book = got.pop().value
+        numbers = got.pop().value
+        tries.append((book, list(numbers)))
+        numbers.append("changed")
+        events.fire(shoal.SELF, "out", len(tries))
+        world.spawn(out.append, "spawned")
         if len(tries) < 3:
             raise OSError("not yet")
 
-    events.submit([(shoal.SELF, "work")], flaky, retries=2)
-    events.fire(shoal.SELF, "work", world.rank)
+    book = object()
+    events.submit([(shoal.SELF, "work"), (shoal.SELF, "book")], flaky, retries=2)
+    events.submit([(shoal.SELF, "out")], lambda got: out.append(got[0].value), persistent=True,
+                  name="out")
+    events.fire(shoal.SELF, "work", [world.rank])
+    events.fire_object("book", book)
     world.wait()
-    assert tries == [world.rank] * 3, tries
+    assert tries == [(book, [world.rank])] * 3, tries
+    assert sorted(out, key=str) == [3, "spawned"], out
+    assert events.remove("out")
+    assert book not in events._objects.values()
     refuses(shoal.CheckError, "-1 is no number of retries", events.submit, [], print, retries=-1)
 
 

@@ -4,9 +4,12 @@ import contextvars
 import sys
 
 import shoal
+from support import refuses
 
 where = contextvars.ContextVar("where", default="nowhere")
 tries = []
+attempts = []
+notes = []
 
 
 @shoal.task
@@ -45,10 +48,45 @@ async def awaits_failure():
 
 @shoal.task(retries=2)
 def third_time():
-    tries.append(len(tries))
-    if len(tries) % 3:
+    rank = shoal.current_world().rank
+    tries.append(rank)
+    if tries.count(rank) % 3:
         raise OSError("not yet")
-    return len(tries)
+    return tries.count(rank)
+
+
+def note(text):
+    notes.append(text)
+
+
+@shoal.task(retries=2)
+def withholds(values, deep):
+    """Two attempts that fail, in all that they do."""
+    attempts.append((list(values), list(deep["a"]), where.get()))
+    values.append("changed")
+    deep["a"].append("changed")
+    where.set("changed")
+    shoal.current_world().send(shoal.current_world().rank, note, "sent")
+    shoal.current_world().spawn(note, "spawned")
+    if len(attempts) < 3:
+        raise OSError("not yet")
+    return len(attempts)
+
+
+@shoal.task(retries=3)
+def never(error):
+    attempts.append(error)
+    raise error("not today")
+
+
+@shoal.task(retries=3)
+def cannot_be_withheld(call):
+    attempts.append(call)
+    try:
+        call()
+    except shoal.CheckError:
+        pass
+    return "not refused"
 
 
 @shoal.task
@@ -118,6 +156,37 @@ def check_errors():
         pass
 
 
+def check_retries(world):
+    """What an attempt does is withheld until one has succeeded; all begin with the same values."""
+    attempts.clear()
+    where.set("before")
+    values, deep = [1], {"a": [square(2)]}
+    assert withholds(values, deep).result() == 3
+    while len(notes) < 2:
+        shoal.yield_now()
+    assert attempts == [([1], [4], "before")] * 3, attempts
+    assert (values, notes.count("sent"), notes.count("spawned")) == ([1], 1, 1), notes
+    for rank in (world.rank, (world.rank + 1) % world.size):
+        error = never.on(rank)(OSError).exception()
+        assert type(error) is shoal.RetryError and error.attempts == 4, error
+        assert str(error) == "failed 4 times, the last: OSError: not today", error
+        assert type(error.last) is OSError
+    for kind in (shoal.CheckError, SystemExit):
+        attempts.clear()
+        refuses(kind, "not today", never(kind).result)
+        assert len(attempts) == 1, attempts
+    promise = shoal.Promise("an answer")
+    calls = (world.barrier, shoal.yield_now, square(1).result, lambda: promise.set_result(1),
+             lambda: world.call(0, note, "called"))
+    for call in calls:
+        attempts.clear()
+        refuses(shoal.CheckError, "attempt 1 of 4 of 'cannot_be_withheld|in a handler",
+                cannot_be_withheld(call).result)
+        assert len(attempts) == 1, attempts
+    promise.set_result(2)
+    refuses(shoal.CheckError, "no number of retries", shoal.task, print, retries=-1)
+
+
 def check_context():
     where.set("main")
     futures = keeps_context.map(["a", "b", "c"])
@@ -167,6 +236,8 @@ def main(world):
     assert shoal.current_world() is world
     check_results()
     check_errors()
+    if world.rank == 0:
+        check_retries(world)
     check_context()
     check_waits(world)
     check_locks(world)

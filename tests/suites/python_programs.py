@@ -343,6 +343,8 @@ class Mistakes(Programs):
         "other_programs": "flow 'sums'.*rank",
         "writes_what_it_reads": "cheat.*has changed 'numbers', which it only reads",
         "waits_in_attempt": "in attempt 1 of 3 of 'patient.*on rank.*cannot be withheld",
+        "locks_in_attempt": "lock.. of mutex 'rows', in attempt 1 of 3 of 'locker",
+        "event_fails_each_time": "hopeless failed: failed 3 times, the last:.*IndexError",
         "fails_each_time": "failed 3 times, the last:.*OSError: not today",
         "writes_nothing": "lazy has not written 'x'.*return its value",
         "self_call": "inner.. of actor 'selfish'",
