@@ -82,7 +82,10 @@ class _Main:
         rank = world.rank
         try:
             with self.running.entered(world):
-                result = _complete(self.function(world), "the main function")
+                try:
+                    result = _complete(self.function(world), "the main function")
+                finally:
+                    world._close_to_threads()
                 if self.waits:
                     world.wait()
         except SystemExit as error:

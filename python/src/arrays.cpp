@@ -59,12 +59,13 @@ class PyArray {
       throw CheckError("global array '" + name +
                        "' is made after the main function: make it in it, on all ranks");
     }
-    Team& here = team.get();
+    const auto here = team.get();
     std::shared_ptr<Elements<T>> made;
     {
       const OutsidePython outside;
-      made = std::make_shared<Elements<T>>(here, size, name);
+      made = std::make_shared<Elements<T>>(*here, size, name);
     }
+    run_ = team.run;
     team.kept->add(made);
     elements_ = made;
   }
@@ -104,13 +105,14 @@ class PyArray {
   int owner(std::size_t index) { return int{elements()->vector.owner(index)}; }
 
  private:
-  [[nodiscard]] std::shared_ptr<Elements<T>> elements() const {
-    auto elements = elements_.lock();
-    if (elements != nullptr) return elements;
-    throw CheckError("global array '" + name_ +
-                     "' has ended with the main function of its rank: use it before");
+  [[nodiscard]] Entered<Elements<T>> elements() const {
+    return {run_, elements_, [this] {
+              return "global array '" + name_ +
+                     "' has ended with the main function of its rank: use it before";
+            }};
   }
 
+  RunEnd run_;
   std::weak_ptr<Elements<T>> elements_;
   std::string name_;
 };

@@ -43,7 +43,7 @@ class Worlds {
       }
       auto* const here = nb::inst_ptr<PyWorld>(nb::handle(object));
       here->team = nullptr;
-      *here->ended = true;
+      here->run->has_ended = true;
       here->kept = nullptr;
       Py_DECREF(object);
     }
@@ -66,7 +66,32 @@ Worlds& worlds() {
   return *worlds;
 }
 
+thread_local int t_calls = 0;  // of this thread, in progress: a destructor of Python may call, too
+
 }  // namespace
+
+ThreadCall::ThreadCall(const RunEnd& run, Threads last) {
+  if (sched::on_worker() || run->threads == Threads::any || run->has_ended) return;
+  if (run->threads > last) {
+    throw CheckError(
+        "the run ends, because its main function has returned: threads of the program, such as "
+        "those of threading, use a world before. Join them in the main function");
+  }
+  sched::check_thread(run->world->scheduler(), "a call");
+  hold_.emplace(*run->world);
+  if (t_calls++ == 0) held_.emplace(*run->world, "a thread of the program");
+  run_ = run;
+  ++run_->calls;
+}
+
+ThreadCall::~ThreadCall() {
+  if (run_ == nullptr) return;
+  held_.reset();
+  hold_.reset();
+  --t_calls;
+  --run_->calls;
+  run_->calls.notify_all();
+}
 
 Hooks& hooks() {
   static Hooks hooks;

@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 
 #include <shoal/detail/base/function.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/team.hpp>
 #include <shoal/world.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -90,18 +92,75 @@ class Kept {
   std::exception_ptr error_;
 };
 
-/// Whether the run of a world has ended, for objects that outlive it.
-using RunEnd = std::shared_ptr<std::atomic<bool>>;
+/// What threads of the program, those of `threading`, may do in a world.
+enum class Threads : std::uint8_t {
+  any,      // all, until the stop of a Runtime
+  open,     // all: the main function of shoal.run() runs
+  closing,  // cancel the work for whose end the main function waits
+  closed,   // nothing: it has returned
+};
+
+/// What objects know of their run, which may have ended.
+struct RunState {
+  std::atomic<bool> has_ended{false};
+  std::atomic<int> calls{0};       // of threads of the program, in progress
+  Threads threads = Threads::any;  // guarded by the GIL, as the next one
+  TeamCore* world = nullptr;       // unless threads is any
+
+  /// Waits until threads have left their calls. **Caller**: without the GIL, in the main function,
+  /// which has closed the world to them and fails: their waits end.
+  void await_threads() const {
+    for (int count = calls; count != 0; count = calls) calls.wait(count);
+  }
+};
+using RunEnd = std::shared_ptr<RunState>;
+
+/// Call of a thread of the program into the world of a shoal.run(): while it exists, the run goes
+/// on, and a wait without end is found as that of a task. On workers it is nothing. **Caller**:
+/// holds the GIL, also at the end. **Errors**: CheckError if the world takes no such call any more.
+class ThreadCall {
+ public:
+  explicit ThreadCall(const RunEnd& run, Threads last = Threads::open);
+  ~ThreadCall();
+  ThreadCall(const ThreadCall&) = delete;
+  ThreadCall& operator=(const ThreadCall&) = delete;
+
+ private:
+  RunEnd run_;
+  std::optional<Hold> hold_;
+  std::optional<sched::HeldThread> held_;
+};
+
+/// An object of shoal in a call of Python: it stays until the end of the call.
+template <class T>
+class Entered {
+ public:
+  Entered(const RunEnd& run, T& object, Threads last = Threads::open)
+      : call_(run, last), object_(&object) {}
+  /// `refusal`: a function that returns the error of an object that has ended.
+  template <class Refusal>
+  Entered(const RunEnd& run, const std::weak_ptr<T>& object, Refusal refusal)
+      : call_(run), kept_(object.lock()), object_(kept_.get()) {
+    if (object_ == nullptr) throw CheckError(refusal());
+  }
+  [[nodiscard]] T& operator*() const { return *object_; }
+  [[nodiscard]] T* operator->() const { return object_; }
+
+ private:
+  ThreadCall call_;
+  std::shared_ptr<T> kept_;
+  T* object_;
+};
 
 /// A team as Python sees it. It outlives the run: calls are refused then.
 struct PyTeam {
   Team* team = nullptr;
   std::optional<std::weak_ptr<Team>> owner{};  // of a team that is not the world
   Kept* kept = nullptr;                        // nullptr: the main function has ended
-  RunEnd ended = std::make_shared<std::atomic<bool>>(false);
+  RunEnd run = std::make_shared<RunState>();
 
-  [[nodiscard]] Team& get() const {
-    if (team != nullptr && !(owner && owner->expired())) return *team;
+  [[nodiscard]] Entered<Team> get(Threads last = Threads::open) const {
+    if (team != nullptr && !(owner && owner->expired())) return {run, *team, last};
     throw CheckError(
         "the run of this world has ended: use a world only inside the main function and the tasks "
         "of its shoal.run(), and a team before its end");
@@ -109,7 +168,10 @@ struct PyTeam {
 };
 
 struct PyWorld : PyTeam {
-  [[nodiscard]] World& world() const { return static_cast<World&>(get()); }
+  /// **Caller**: keeps the GIL while it uses the world.
+  [[nodiscard]] World& world(Threads last = Threads::open) const {
+    return static_cast<World&>(*get(last));
+  }
 };
 
 /// Result of a call on its way back.

@@ -57,17 +57,18 @@ nb::object to_list(EventList& events) {
 /// Events of a rank, which end with its main function.
 class PyEvents {
  public:
-  PyEvents(PyTeam& team, const std::string& name) : team_(&team.get()), name_(name) {
+  PyEvents(PyTeam& team, const std::string& name) : team_(&*team.get()), name_(name) {
     if (team.kept == nullptr) {
       throw CheckError("events '" + name +
                        "' are made after the main function: make them in it, on all ranks");
     }
-    Team& here = team.get();
+    const auto here = team.get();
     std::shared_ptr<Events> events;
     {
       const OutsidePython outside;
-      events = std::make_shared<Events>(here, name, MatchingRule::paper, std::source_location());
+      events = std::make_shared<Events>(*here, name, MatchingRule::paper, std::source_location());
     }
+    run_ = team.run;
     team.kept->add(events);
     events_ = events;
   }
@@ -161,15 +162,16 @@ class PyEvents {
   bool is_submitted(const std::string& task) { return get()->is_submitted(task); }
 
  private:
-  [[nodiscard]] std::shared_ptr<Events> get() const {
-    auto events = events_.lock();
-    if (events != nullptr) return events;
-    throw CheckError("events '" + name_ +
-                     "' have ended with the main function of their rank: use them before");
+  [[nodiscard]] Entered<Events> get() const {
+    return {run_, events_, [this] {
+              return "events '" + name_ +
+                     "' have ended with the main function of their rank: use them before";
+            }};
   }
 
   Team* team_;
   std::string name_;
+  RunEnd run_;
   std::weak_ptr<Events> events_;
 };
 

@@ -33,16 +33,14 @@ Team* team_of_object(PyObject* object) {
     throw CheckError(
         fmt::format("{} is no World and no Team of the package shoal", nb::repr(handle).c_str()));
   }
-  return &nb::inst_ptr<PyTeam>(handle)->get();
+  return &*nb::inst_ptr<PyTeam>(handle)->get();
 }
-
-void enter(PyThreadState* state) { shoal_attach_thread_state(state); }
 
 }  // namespace
 
 void bind_extension(nb::module_& module) {
   static const detail::Package package{SHOAL_VERSION,    detail::library(),          &refuse_copy,
-                                       &team_of_object,  &shoal_detach_thread_state, &enter,
+                                       &team_of_object,  &shoal_detach_thread_state, &take_gil,
                                        &set_python_error};
   module.attr("_package") = nb::capsule(&package, detail::kPackage);
 }

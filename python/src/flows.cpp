@@ -179,7 +179,7 @@ flow::Mode to_mode(char letter) {
 class PyFlow {
  public:
   PyFlow(PyTeam& team, const std::string& name, std::size_t tasks_max, bool check_reads)
-      : team_(&team.get()), name_(name) {
+      : team_(&*team.get()), name_(name) {
     Kept* const kept = team.kept;
     if (kept == nullptr) {
       throw CheckError("flow '" + name +
@@ -199,6 +199,7 @@ class PyFlow {
                 }
               }};
     }
+    run_ = team.run;
     kept->add(made);
     flow_ = made;
   }
@@ -266,15 +267,16 @@ class PyFlow {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<Flow> get() const {
-    auto flow = flow_.lock();
-    if (flow != nullptr) return flow;
-    throw CheckError("flow '" + name_ +
-                     "' has ended with the main function of its rank: use it before");
+  [[nodiscard]] Entered<Flow> get() const {
+    return {run_, flow_, [this] {
+              return "flow '" + name_ +
+                     "' has ended with the main function of its rank: use it before";
+            }};
   }
 
   Team* team_;
   std::string name_;
+  RunEnd run_;
   std::weak_ptr<Flow> flow_;
 };
 

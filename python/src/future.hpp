@@ -28,8 +28,8 @@ namespace nb = nanobind;
 /// future.
 class PyFuture {
  public:
-  PyFuture(SharedFuture<Value> future, RunEnd ended)
-      : future_(std::move(future)), ended_(std::move(ended)) {}
+  PyFuture(SharedFuture<Value> future, RunEnd run)
+      : future_(std::move(future)), run_(std::move(run)) {}
   // The last one of a future whose error nobody has taken fails the world.
   ~PyFuture() {
     if (!future_.valid()) return;
@@ -38,7 +38,7 @@ class PyFuture {
   }
   PyFuture(PyFuture&& other) noexcept
       : future_(std::exchange(other.future_, {})),
-        ended_(std::move(other.ended_)),
+        run_(std::move(other.run_)),
         value_(std::move(other.value_)),
         error_(std::move(other.error_)) {}
   PyFuture(const PyFuture&) = delete;
@@ -57,8 +57,9 @@ class PyFuture {
     return value_.get();
   }
   void wait(std::optional<double> timeout) {
-    if (!future_.valid()) return;
+    if (!future_.valid() || future_.shared_state()->is_ready()) return;
     check_run();
+    const ThreadCall call(run_);
     const SharedFuture<Value> kept = future_;
     FutureStatus status = FutureStatus::ready;
     {
@@ -78,7 +79,8 @@ class PyFuture {
   }
   [[nodiscard]] bool done() const {
     if (!future_.valid() || future_.shared_state()->is_ready()) return true;
-    if (*ended_) return false;
+    if (run_->has_ended || (!sched::on_worker() && run_->threads > Threads::open)) return false;
+    const ThreadCall call(run_);
     const SharedFuture<Value> kept = future_;
     const OutsidePython outside;
     return kept.is_ready();
@@ -86,6 +88,7 @@ class PyFuture {
   /// Runs callback(argument) as a task when the value or the error is there.
   void on_done(nb::handle callback, nb::handle argument) const {
     check_run();
+    const ThreadCall thread_call(run_);
     auto run = [kept = future_, function = Object::share(callback.ptr()),
                 arguments = Object::own(PyTuple_Pack(1, argument.ptr()))]() mutable {
       const InPython in_python;
@@ -121,7 +124,7 @@ class PyFuture {
 
  private:
   void check_run() const {
-    if (!future_.valid() || !*ended_ || future_.shared_state()->is_ready()) return;
+    if (!future_.valid() || !run_->has_ended || future_.shared_state()->is_ready()) return;
     throw CheckError(
         "the run of this future has ended without a value for it: nothing can fulfil it any more");
   }
@@ -142,7 +145,7 @@ class PyFuture {
   }
 
   SharedFuture<Value> future_;  // not valid: the value or the exception is here
-  RunEnd ended_;
+  RunEnd run_;
   Object value_;
   Object error_;
 };

@@ -88,7 +88,7 @@ class PyGraph {
  public:
   PyGraph(PyTeam& team, const std::string& name, nb::handle task, nb::handle indegree,
           nb::handle rank, nb::handle priority, bool has_inputs, nb::handle place) {
-    Team& here = team.get();
+    const auto here = team.get();
     if (team.kept == nullptr) {
       throw CheckError("task graph '" + name +
                        "' is made in a task: make it in the main function, on all ranks");
@@ -96,9 +96,10 @@ class PyGraph {
     record_place(name, place);
     const bool has_rank = !rank.is_none();
     const bool has_priority = !priority.is_none();
-    auto graph = make(here, name,
+    auto graph = make(*here, name,
                       {KeyFunction(task), KeyFunction(indegree), KeyFunction(rank),
                        KeyFunction(priority), has_inputs, has_rank, has_priority});
+    run_ = team.run;
     team.kept->add(graph);
     graph_ = graph;
     name_ = name;
@@ -170,13 +171,14 @@ class PyGraph {
     }
     return graph;
   }
-  [[nodiscard]] std::shared_ptr<TaskGraph<Key>> get() const {
-    auto graph = graph_.lock();
-    if (graph != nullptr) return graph;
-    throw CheckError("task graph '" + name_ +
-                     "' has ended with the main function of its rank: fulfill its tasks before");
+  [[nodiscard]] Entered<TaskGraph<Key>> get() const {
+    return {run_, graph_, [this] {
+              return "task graph '" + name_ +
+                     "' has ended with the main function of its rank: fulfill its tasks before";
+            }};
   }
 
+  RunEnd run_;
   std::weak_ptr<TaskGraph<Key>> graph_;
   std::string name_;
 };

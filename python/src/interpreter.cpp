@@ -1,5 +1,8 @@
 #include "interpreter.hpp"
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -65,9 +68,20 @@ void drop_deferred() {
 
 void use_this_interpreter() { store().interpreter = PyInterpreterState_Get(); }
 
+// Python ends a thread that asks for the GIL when the interpreter has ended, by pthread_exit(): the
+// stack must not unwind, through code of shoal and of nanobind that lets nothing pass. From 3.14 on
+// such a thread sleeps for ever, as here.
+void take_gil(PyThreadState* state) {
+  try {
+    shoal_attach_thread_state(state);
+  } catch (const abi::__forced_unwind&) {
+    for (;;) pause();
+  }
+}
+
 InPython::InPython() {
   PyThreadState* const state = take_state();
-  shoal_attach_thread_state(state);
+  take_gil(state);
   const env::Stack stack = current_stack();
   shoal_set_stack(state, stack.bottom, stack.size_bytes);
   drop_deferred();
@@ -82,7 +96,7 @@ InPython::~InPython() {
 OutsidePython::OutsidePython() : state_(shoal_detach_thread_state()) {}
 
 OutsidePython::~OutsidePython() {
-  shoal_attach_thread_state(state_);
+  take_gil(state_);
   drop_deferred();
 }
 

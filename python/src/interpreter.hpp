@@ -10,6 +10,9 @@ namespace shoal::python {
 /// Sets the interpreter that runs the code of all fibers. **Caller**: holds the GIL.
 void use_this_interpreter();
 
+/// Takes the GIL with a thread state. **Blocks**: for the GIL; for ever once the interpreter ends.
+void take_gil(PyThreadState* state);
+
 /// Section of C++ code that calls Python, on a thread that does not hold the GIL. It takes the GIL
 /// with a thread state of its own, which stays with the fiber while Python code waits in it.
 /// **Blocks**: for the GIL.

@@ -131,19 +131,20 @@ Body make_body(nb::handle function, const nb::tuple& arguments, nb::handle keywo
 PyFuture submit(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
                 const std::string& name, int priority, nb::handle place) {
   record_place(name, place);
+  const auto here = team.get();
   return PyFuture(
-      team.get()
-          .async(make_body(function, arguments, keywords), task_options(team.get(), name, priority))
+      here->async(make_body(function, arguments, keywords), task_options(*here, name, priority))
           .share(),
-      team.ended);
+      team.run);
 }
 
 void spawn(PyTeam& team, nb::handle function, const nb::tuple& arguments, nb::handle keywords,
            const std::string& name, int priority, nb::handle place) {
   record_place(name, place);
-  team.get().spawn(
+  const auto here = team.get();
+  here->spawn(
       [body = make_body(function, arguments, keywords)]() mutable { static_cast<void>(body()); },
-      task_options(team.get(), name, priority));
+      task_options(*here, name, priority));
 }
 
 /// Returns what `function` returns, which runs in attempts.
@@ -161,28 +162,28 @@ nb::object call_in_attempts(int retries, nb::handle function) {
 }
 
 PyFuture call_rank(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
-  Team& here = team.get();
+  const auto here = team.get();
   Payload encoded = to_payload(payload.ptr());
   const std::string name = name_call(function);
   const OutsidePython outside;
-  team::Awaited<Value> awaited(here.core());
-  here.send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, name, std::move(encoded));
-  return PyFuture(std::move(awaited.future).share(), team.ended);
+  team::Awaited<Value> awaited(here->core());
+  here->send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, name, std::move(encoded));
+  return PyFuture(std::move(awaited.future).share(), team.run);
 }
 
 void send(PyTeam& team, int rank, nb::handle payload) {
-  Team& here = team.get();
+  const auto here = team.get();
   Payload encoded = to_payload(payload.ptr());
   const OutsidePython outside;
-  here.send(Rank(rank), am<&deliver>, std::move(encoded));
+  here->send(Rank(rank), am<&deliver>, std::move(encoded));
 }
 
 void send_task(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
-  Team& here = team.get();
+  const auto here = team.get();
   Payload encoded = to_payload(payload.ptr());
   const std::string name = name_call(function);
   const OutsidePython outside;
-  here.send(Rank(rank), am<&deliver_task, Delivery::task>, name, std::move(encoded));
+  here->send(Rank(rank), am<&deliver_task, Delivery::task>, name, std::move(encoded));
 }
 
 // --- collective operations of Python objects
@@ -196,35 +197,35 @@ nb::object to_list(const std::vector<Payload>& payloads) {
 }
 
 nb::object allgather(PyTeam& team, nb::handle value) {
-  Team& here = team.get();
+  const auto here = team.get();
   const Payload mine = dump(value.ptr());
   std::vector<Payload> all;
   {
     const OutsidePython outside;
-    all = here.allgather(mine);
+    all = here->allgather(mine);
   }
   return to_list(all);
 }
 
 nb::object gather(PyTeam& team, nb::handle value, int root) {
-  Team& here = team.get();
+  const auto here = team.get();
   const Payload mine = dump(value.ptr());
   std::vector<Payload> all;
   {
     const OutsidePython outside;
-    all = here.gather(mine, Rank(root));
+    all = here->gather(mine, Rank(root));
   }
-  if (int{here.rank()} != root) return nb::none();
+  if (int{here->rank()} != root) return nb::none();
   return to_list(all);
 }
 
 nb::object broadcast(PyTeam& team, nb::handle value, int root) {
-  Team& here = team.get();
+  const auto here = team.get();
   Payload mine;
-  if (int{here.rank()} == root) mine = dump(value.ptr());
+  if (int{here->rank()} == root) mine = dump(value.ptr());
   {
     const OutsidePython outside;
-    mine = here.broadcast(mine, Rank(root));
+    mine = here->broadcast(mine, Rank(root));
   }
   return loaded(mine);
 }
@@ -242,20 +243,20 @@ struct Combine {
 };
 
 nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation) {
-  Team& here = team.get();
+  const auto here = team.get();
   Payload mine = dump(value.ptr());
   const Combine combine{std::make_shared<Object>(Object::share(operation.ptr()))};
   {
     const OutsidePython outside;
-    mine = here.allreduce(mine, combine);
+    mine = here->allreduce(mine, combine);
   }
   return loaded(mine);
 }
 
 // --- locks
 
-void check_run(bool has_ended, const std::string& object) {
-  if (!has_ended) return;
+void check_run(const RunEnd& run, const std::string& object) {
+  if (!run->has_ended) return;
   throw CheckError("the run of " + object + " has ended: use it before, and make one in each run");
 }
 
@@ -263,35 +264,39 @@ void check_run(bool has_ended, const std::string& object) {
 class PyMutex {
  public:
   PyMutex(PyTeam& team, const std::string& name)
-      : mutex_(std::make_unique<Mutex>(team.get(), name)), ended_(team.ended) {}
+      : mutex_(std::make_unique<Mutex>(*team.get(), name)), run_(team.run) {}
 
   void lock() {
     check();
+    const ThreadCall call(run_);
     const OutsidePython outside;
     mutex_->lock();
   }
   bool try_lock() {
     check();
+    const ThreadCall call(run_);
     const OutsidePython outside;
     return mutex_->try_lock();
   }
   void unlock() {
     check();
+    const ThreadCall call(run_);
     mutex_->unlock();
   }
 
  private:
-  void check() const { check_run(*ended_, "mutex '" + mutex_->name() + "'"); }
+  void check() const { check_run(run_, "mutex '" + mutex_->name() + "'"); }
 
   std::unique_ptr<Mutex> mutex_;
-  RunEnd ended_;
+  RunEnd run_;
 };
 
 /// Cancels a team after a time, unless it ends before.
 class PyDeadline {
  public:
   PyDeadline(PyTeam& team, double seconds, const std::string& reason)
-      : deadline_(std::make_unique<Deadline>(team.get(), PyFuture::to_duration(seconds), reason)) {}
+      : deadline_(std::make_unique<Deadline>(*team.get(), PyFuture::to_duration(seconds), reason)) {
+  }
   ~PyDeadline() { end(); }
   PyDeadline(const PyDeadline&) = delete;
   PyDeadline& operator=(const PyDeadline&) = delete;
@@ -310,34 +315,36 @@ class PyDeadline {
 class PySemaphore {
  public:
   PySemaphore(PyTeam& team, std::int64_t permits, const std::string& name)
-      : semaphore_(std::make_unique<Semaphore>(team.get(), permits, name)),
+      : semaphore_(std::make_unique<Semaphore>(*team.get(), permits, name)),
         name_(name),
-        ended_(team.ended) {}
+        run_(team.run) {}
 
   void acquire() {
     check();
+    const ThreadCall call(run_);
     const OutsidePython outside;
     semaphore_->acquire();
   }
   void release(std::int64_t count) {
     check();
+    const ThreadCall call(run_);
     const OutsidePython outside;
     semaphore_->release(count);
   }
 
  private:
-  void check() const { check_run(*ended_, "semaphore '" + name_ + "'"); }
+  void check() const { check_run(run_, "semaphore '" + name_ + "'"); }
 
   std::unique_ptr<Semaphore> semaphore_;
   std::string name_;
-  RunEnd ended_;
+  RunEnd run_;
 };
 
 /// The sending end of a future.
 class PyPromise {
  public:
   PyPromise(PyTeam& team, const std::string& name)
-      : promise_(team.get(), name), name_(name), ended_(team.ended) {}
+      : promise_(*team.get(), name), name_(name), run_(team.run) {}
   ~PyPromise() {
     const OutsidePython outside;  // it may wake waiters with a BrokenPromise
     const Promise<Value> ended = std::move(promise_);
@@ -345,15 +352,17 @@ class PyPromise {
   PyPromise(const PyPromise&) = delete;
   PyPromise& operator=(const PyPromise&) = delete;
 
-  PyFuture future() { return {promise_.future().share(), ended_}; }
+  PyFuture future() { return {promise_.future().share(), run_}; }
   void set_result(nb::handle value) {
-    check_run(*ended_, "promise '" + name_ + "'");
+    check_run(run_, "promise '" + name_ + "'");
+    const ThreadCall call(run_);
     Value held(Object::share(value.ptr()));
     const OutsidePython outside;
     promise_.set_value(std::move(held));
   }
   void set_exception(nb::handle exception) {
-    check_run(*ended_, "promise '" + name_ + "'");
+    check_run(run_, "promise '" + name_ + "'");
+    const ThreadCall call(run_);
     std::exception_ptr error;
     try {
       throw_python_exception(Object::share(exception.ptr()));
@@ -367,14 +376,14 @@ class PyPromise {
  private:
   Promise<Value> promise_;
   std::string name_;
-  RunEnd ended_;
+  RunEnd run_;
 };
 
 // --- teams
 
 /// Teams of those that give one colour. Collective.
 nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
-  Team& here = team.get();
+  const auto here = team.get();
   Kept* const kept = team.kept;
   if (kept == nullptr) {
     throw CheckError("split() in a task: make teams in the main function, on all members");
@@ -382,14 +391,14 @@ nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
   std::shared_ptr<Team> made;
   {
     const OutsidePython outside;
-    made.reset(new Team(here.split(colour, key, name)));
+    made.reset(new Team(here->split(colour, key, name)));
   }
   kept->add(made);
   auto object = std::make_unique<PyTeam>();
   object->team = made.get();
   object->owner = made;
   object->kept = kept;
-  object->ended = team.ended;
+  object->run = team.run;
   return nb::steal(nb::cast(object.release(), nb::rv_policy::take_ownership).release());
 }
 
@@ -426,7 +435,7 @@ void allreduce_elements(Team& team, void* data, std::size_t size_bytes, char ope
 /// Reduces an array of all ranks element by element, in place. `kind`: i, u or f; other kinds of
 /// elements return false.
 bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) {
-  Team& here = team.get();
+  const auto here = team.get();
   Py_buffer view;
   if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
     throw_python_error();
@@ -438,13 +447,13 @@ bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) 
   const auto size = static_cast<std::size_t>(view.len);
   const OutsidePython outside;
   if (kind == 'f' && view.itemsize == 8) {
-    allreduce_elements<double>(here, view.buf, size, operation);
+    allreduce_elements<double>(*here, view.buf, size, operation);
   } else if (kind == 'f' && view.itemsize == 4) {
-    allreduce_elements<float>(here, view.buf, size, operation);
+    allreduce_elements<float>(*here, view.buf, size, operation);
   } else if (kind == 'i' && view.itemsize == 8) {
-    allreduce_elements<std::int64_t>(here, view.buf, size, operation);
+    allreduce_elements<std::int64_t>(*here, view.buf, size, operation);
   } else if (kind == 'i' && view.itemsize == 4) {
-    allreduce_elements<std::int32_t>(here, view.buf, size, operation);
+    allreduce_elements<std::int32_t>(*here, view.buf, size, operation);
   } else {
     return false;
   }
@@ -454,15 +463,22 @@ bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) 
 // --- the run
 
 /// Runs the main function of Python on a rank; returns its exit code.
-int run_main(World& world, PyObject* function, Kept& kept) {
+int run_main(World& world, PyObject* function, Kept& kept, Threads threads, RunEnd& run) {
   const InPython in_python;
   record_place("the main function", function);
   const Object here = object_of(world);
-  nb::inst_ptr<PyWorld>(nb::handle(here.get()))->kept = &kept;
+  auto& python_world = *nb::inst_ptr<PyWorld>(nb::handle(here.get()));
+  python_world.kept = &kept;
+  run = python_world.run;
+  run->world = &world.core();
+  run->threads = threads;
   struct Forget {
-    PyObject* world;
-    ~Forget() { nb::inst_ptr<PyWorld>(nb::handle(world))->kept = nullptr; }
-  } const forget{here.get()};
+    PyWorld& world;
+    ~Forget() {
+      world.kept = nullptr;
+      if (world.run->threads != Threads::any) world.run->threads = Threads::closed;
+    }
+  } const forget{python_world};
   const Object result = call(hooks().run_main, pack(function, here.get()).get());
   return static_cast<int>(PyLong_AsLong(result.get()));
 }
@@ -496,14 +512,21 @@ void refuse_fork() {
 }
 
 /// Main function of a rank: runs that of Python, and ends what it has made.
-int run_rank(World& world, PyObject* function) {
+int run_rank(World& world, PyObject* function, Threads threads) {
   Kept kept(world);
+  // A failure does not wait for threads of the program. Their calls end before the objects do.
+  struct Calls {
+    RunEnd run;
+    ~Calls() {
+      if (run != nullptr && std::uncaught_exceptions() > 0) run->await_threads();
+    }
+  } calls;
   int result = 1;
   // An exception that leaves a main function waits for all ranks before its stack unwinds: none may
   // leave while the GIL is held.
   std::exception_ptr error;
   try {
-    result = run_main(world, function, kept);
+    result = run_main(world, function, kept, threads, calls.run);
   } catch (...) {
     error = std::current_exception();
   }
@@ -534,7 +557,7 @@ int run(nb::handle main_function, const std::vector<std::string>& words,
         const std::lock_guard lock(mutex);
         ended.push_back(&world);
       }
-      return run_rank(world, function.get());
+      return run_rank(world, function.get(), Threads::open);
     };
     code = runtime::run_world(static_cast<int>(argv.size()), argv.data(), main_of_rank,
                               {given.get(), ""});
@@ -574,13 +597,14 @@ class PyRuntime {
     const Object here = object_of(*worlds_.at(static_cast<std::size_t>(rank)));
     return {
         runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options).share(),
-        nb::inst_ptr<PyWorld>(nb::handle(here.get()))->ended};
+        nb::inst_ptr<PyWorld>(nb::handle(here.get()))->run};
   }
   void run(nb::handle main_function) {
     check();
     const Object function = Object::share(main_function.ptr());
     const OutsidePython outside;
-    runtime_->run([&](World& world) { static_cast<void>(run_rank(world, function.get())); });
+    runtime_->run(
+        [&](World& world) { static_cast<void>(run_rank(world, function.get(), Threads::any)); });
   }
   void stop() {
     if (!runtime_) return;
@@ -660,9 +684,9 @@ const char* launch_name(Launch launch) {
 template <class F>
 auto outside(F f) {
   return [f](PyTeam& team) {
-    Team& here = team.get();
+    const auto here = team.get();
     const OutsidePython outside;
-    f(here);
+    f(*here);
   };
 }
 
@@ -672,29 +696,29 @@ void bind_teams(nb::module_& module) {
       "Some ranks of the world, as one of them sees them; made by split(). Raises CheckError once\n"
       "the team has ended with the main function of its rank.")
       .def_prop_ro(
-          "rank", [](PyTeam& t) { return int{t.get().rank()}; },
+          "rank", [](PyTeam& t) { return int{t.get()->rank()}; },
           "Rank of the caller in the team, from 0; -1 if it is no member.")
       .def_prop_ro(
-          "size", [](PyTeam& t) { return t.get().size(); }, "Number of ranks.")
+          "size", [](PyTeam& t) { return t.get()->size(); }, "Number of ranks.")
       .def_prop_ro(
-          "is_member", [](PyTeam& t) { return t.get().is_member(); },
+          "is_member", [](PyTeam& t) { return t.get()->is_member(); },
           "Whether the calling rank belongs to the team.")
       .def_prop_ro(
-          "worker_count", [](PyTeam& t) { return t.get().worker_count(); },
+          "worker_count", [](PyTeam& t) { return t.get()->worker_count(); },
           "Number of workers of this rank.")
       .def_prop_ro(
-          "is_cancelled", [](PyTeam& t) { return t.get().is_cancelled(); },
+          "is_cancelled", [](PyTeam& t) { return t.get()->is_cancelled(); },
           "Whether the work of the team is dropped, because it has failed or was cancelled: long\n"
           "tasks look here.")
       .def(
-          "now", [](PyTeam& t) { return static_cast<double>(t.get().now_ns()) * 1e-9; },
+          "now", [](PyTeam& t) { return static_cast<double>(t.get()->now_ns()) * 1e-9; },
           "Time in seconds, which never goes back; virtual in a simulation.")
       .def(
           "cancel",
           [](PyTeam& t, const std::string& reason) {
-            Team& team = t.get();
+            const auto team = t.get(Threads::closing);
             const OutsidePython outside;
-            team.cancel(reason);
+            team->cancel(reason);
           },
           nb::arg("reason") = "no reason was given",
           "Cancels the work of the team on all its ranks: tasks that have not begun are dropped,\n"
@@ -734,7 +758,12 @@ void bind_teams(nb::module_& module) {
       module, "World",
       "All ranks of a run, as one of them sees them; the parameter of a main function. Raises\n"
       "CheckError once the run has ended.")
-      .def_prop_ro("_tasks_run", [](PyWorld& w) { return w.world().statistics().tasks_run; })
+      .def_prop_ro("_tasks_run",
+                   [](PyWorld& w) { return w.world(Threads::closing).statistics().tasks_run; })
+      .def("_close_to_threads",
+           [](PyWorld& w) {
+             if (w.run->threads == Threads::open) w.run->threads = Threads::closing;
+           })
       .def_prop_ro(
           "launch", [](PyWorld& w) { return launch_name(w.world().launch()); },
           "How the ranks were started: 'embedded', 'mpi' or 'simulated'.")

@@ -57,16 +57,16 @@ class PyObjectHandle {
           "a distributed object is made after the main function: make it in the main function, on "
           "all ranks");
     }
-    Team& here = team.get();
+    const auto here = team.get();
     python::Object held = python::Object::share(object.ptr());
     std::shared_ptr<Representative> made;
     {
       const OutsidePython outside;  // invocations that have come already may run first
-      made = std::make_shared<Representative>(here, std::move(held));
+      made = std::make_shared<Representative>(*here, std::move(held));
     }
     team.kept->add(made);
     representative_ = made;
-    ended_ = team.ended;
+    run_ = team.run;
   }
 
   PyFuture call(int rank, nb::handle payload, nb::handle method) {
@@ -77,7 +77,7 @@ class PyObjectHandle {
     return PyFuture(here->call<&Representative::invoke>(Rank(rank), name, std::move(encoded))
                         .then(&take_outcome, "the result of an invocation")
                         .share(),
-                    ended_);
+                    run_);
   }
   void send(int rank, nb::handle payload, nb::handle method) {
     const auto here = get();
@@ -93,15 +93,15 @@ class PyObjectHandle {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<Representative> get() const {
-    auto here = representative_.lock();
-    if (here != nullptr) return here;
-    throw CheckError(
-        "a distributed object has ended with the main function of its rank: use it before");
+  [[nodiscard]] Entered<Representative> get() const {
+    return {
+        run_, representative_, [this] {
+          return "a distributed object has ended with the main function of its rank: use it before";
+        }};
   }
 
   std::weak_ptr<Representative> representative_;
-  RunEnd ended_;
+  RunEnd run_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 """Programs with the package shoal of this build: embedded, simulated, and over MPIs."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -392,6 +393,33 @@ class Mistakes(Programs):
                        "print(shoal.run(lambda world: world.size, ranks=2))")
             result = self.run_command([self.python, "-c", program], environment=self.environment)
             self.assertEqual(result.output, "2\n")
+
+
+class Threads(Programs):
+    """Threads of the program, beside the end of a run and of the interpreter."""
+
+    CALLS = ("waits", "fires", "fires_objects", "locks", "submits", "spawns", "calls", "reads",
+             "yields")
+    CASES = {f"{how}_{call}": (how, call)
+             for how, call in itertools.product(("ends", "fails", "exits"), CALLS)}
+
+    @suite.cases(CASES)
+    def test(self, case):
+        how, call = case
+        for _ in range(3 if how == "exits" else 1):
+            self.assertEqual(self.run_python("threads", how, call).output, "good\n")
+
+    def test_a_wait_without_end_is_found(self):
+        program = ("import shoal, threading\n"
+                   "def main(world):\n"
+                   "    events = shoal.Events('jobs')\n"
+                   "    wait = lambda: events.wait([(shoal.SELF, 'nothing')])\n"
+                   "    threading.Thread(target=wait, daemon=True).start()\n"
+                   "    shoal.sleep(1e-3)\n"
+                   "shoal.run(main)\n")
+        result = self.run_command([self.python, "-c", program], code=1,
+                                  environment=self.environment)
+        self.assertRegex(result.errors, "StuckError[^$]*wait.. in 'a thread of the program'.*nothing")
 
 
 class Processes(Programs):
