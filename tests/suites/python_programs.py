@@ -415,11 +415,14 @@ class Threads(Programs):
                    "    events = shoal.Events('jobs')\n"
                    "    wait = lambda: events.wait([(shoal.SELF, 'nothing')])\n"
                    "    threading.Thread(target=wait, daemon=True).start()\n"
-                   "    shoal.sleep(1e-3)\n"
+                   "    while True:\n"
+                   "        world.wait()\n"
+                   "        shoal.sleep(1e-3)\n"
                    "shoal.run(main)\n")
         result = self.run_command([self.python, "-c", program], code=1,
                                   environment=self.environment)
-        self.assertRegex(result.errors, "StuckError[^$]*wait.. in 'a thread of the program'.*nothing")
+        self.assertRegex(result.errors,
+                         "StuckError[^$]*wait.. in 'a thread of the program'.*nothing")
 
 
 class Processes(Programs):
