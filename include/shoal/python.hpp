@@ -73,7 +73,9 @@ inline const Package& package() {
 
 /// Section of a function that Python has called, without the GIL: around each call of shoal that
 /// may wait, such as a collective operation, a loop, or get() of a future. A task may continue on
-/// another thread. **Caller**: holds the GIL, and has called team_of().
+/// another thread, or others on this one: a function that pybind11 binds must not wait, because
+/// pybind11 has a stack of the calls of each thread. **Caller**: holds the GIL, and has called
+/// team_of().
 class WithoutGil {
  public:
   WithoutGil() : package_(detail::package()), state_(package_.leave()) {}
