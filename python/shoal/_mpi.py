@@ -55,26 +55,26 @@ def _comm(world):
     shoal's messages have a communicator of their own. Main functions and tasks may use this one, if
     mpi4py.MPI was imported before the run. A call that blocks holds its worker. Raises CheckError
     in a run without MPI, and without mpi4py; ConfigError where mpi4py has another MPI than shoal,
-    or MPI a thread level below MPI.THREAD_MULTIPLE."""
+    or MPI a thread level below MPI.THREAD_MULTIPLE, except with a given comm and one worker."""
     if world.launch != "mpi":
         raise _errors.CheckError(
             f"world.comm: the ranks of this run are {world.launch}, in one process and without "
             "MPI. Start the program by mpirun, or by `python -m shoal run -n 4`")
     given = state_of(world, Given).comm
-    if given is not None:
-        return given
     mpi = _mpi4py()
     if mpi is None:
         raise _errors.CheckError(
             "world.comm is a communicator of mpi4py, which the program has not imported: put `from "
             "mpi4py import MPI` at its top, before shoal.run()")
-    _core._check_communicator(mpi.COMM_WORLD.py2f(), mpi.Get_library_version())
-    if mpi.Query_thread() < mpi.THREAD_MULTIPLE:
+    if given is None:
+        _core._check_communicator(mpi.COMM_WORLD.py2f(), mpi.Get_library_version())
+    is_alone = given is not None and world.worker_count == 1  # then one thread calls MPI
+    if mpi.Query_thread() < mpi.THREAD_MULTIPLE and not is_alone:
         raise _errors.ConfigError(
             "world.comm: MPI was initialized with a thread level below MPI.THREAD_MULTIPLE, and "
             "only shoal may call it in this run. Import mpi4py.MPI before shoal.run(), with the "
             "thread level of mpi4py.rc as it is, or give shoal.run() shared_mpi=True")
-    return mpi.COMM_WORLD
+    return mpi.COMM_WORLD if given is None else given
 
 
 _core.World.comm = property(_comm)

@@ -2,6 +2,11 @@
 
 import sys
 
+import mpi4py
+
+if "serialized" in sys.argv:
+    mpi4py.rc.thread_level = "serialized"
+
 from mpi4py import MPI
 
 import shoal
@@ -38,6 +43,11 @@ def raises(world):
 def without_mpi(world):
     refuses(shoal.CheckError, "without MPI", getattr, world, "comm")
     return world.size
+
+
+def below_multiple(world):
+    """Where several threads would call MPI, only shoal may."""
+    refuses(shoal.ConfigError, "thread level below", getattr, world, "comm")
 
 
 def run_on(comm):
@@ -99,6 +109,10 @@ if __name__ == "__main__":
         check_refusals()
         run_on(MPI.COMM_SELF)
         assert shoal.run(without_mpi, ranks=2) == 2
+    elif "serialized" in sys.argv:
+        for comm in (None, MPI.COMM_WORLD):
+            shoal.run(below_multiple, comm=comm, workers=2)
+        shoal.run(works, comm=MPI.COMM_WORLD, workers=1)
     else:
         check_refusals()
         run_on_parts()

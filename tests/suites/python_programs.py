@@ -582,7 +582,8 @@ class Packages(Programs):
                 for launcher, options in (
                         ((), ("--workers", 2)), ((), ("--sim", "--ranks", 3)),
                         ([*suite.build().launchers[mpi], 3], ("--workers", 2)),
-                        ([*suite.build().launchers[mpi], 2], ("--workers", 1))):
+                        ([*suite.build().launchers[mpi], 2], ("--workers", 1)),
+                        ([*suite.build().launchers[mpi], 2], ("serialized",))):
                     result = self.run_python("communicators", *options, launcher=launcher,
                                              PYTHONHASHSEED="0", **variables)
                     self.assertEqual(result.output.strip(), "good")
