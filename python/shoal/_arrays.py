@@ -1,6 +1,9 @@
 """Global arrays: elements over all ranks."""
 
 import array
+import contextlib
+import dis
+import functools
 import sys
 
 from . import _core, _errors
@@ -9,20 +12,82 @@ from ._run import current_world
 _KINDS = {float: (_core._DoubleArray, "d"), int: (_core._IntegerArray, "q")}
 
 
+def _number_of(value, kind):
+    """The value as an element, converted as numpy's "same_kind" casting does. Raises TypeError, and
+    OverflowError for an integer of more than 64 bits."""
+    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c" or (
+            getattr(value, "ndim", 0) != 0):
+        raise TypeError(f"{value!r} is no {'integer' if kind is int else 'real number'}")
+    return array.array(_KINDS[kind][1], [value])[0]
+
+
 def _addable(kind):
-    """A number that remembers where it is from: `ga[i] += x` adds at the owner, atomically."""
+    """A number that remembers where it is from: `ga[i] += x` adds at the owner, atomically. What
+    travels is the number."""
 
     class Element(kind):
         def __iadd__(self, other):
-            total = Element(kind(self) + other)
+            return self._plus(other, 1)
+
+        def __isub__(self, other):
+            return self._plus(other, -1)
+
+        def _plus(self, other, sign):
+            try:
+                change = sign * _number_of(other, kind)
+            except (OverflowError, TypeError):  # the sum is of another kind, and no element
+                return kind(self) + other if sign == 1 else kind(self) - other
+            total = Element(kind(self) + change)
             total._place = self._place
-            total._added = (self._added or 0) + other
+            total._added = (self._added or 0) + change
             return total
+
+        def __reduce__(self):
+            return kind, (kind(self),)
 
     return Element
 
 
 _ELEMENTS = {kind: _addable(kind) for kind in _KINDS}
+
+
+class _Addition:
+    """What `ga[i:j] += x` adds to the elements, each at its owner, atomically."""
+
+    def __init__(self, values):
+        self.values = values
+
+
+@functools.cache
+def _part_type():
+    """Class of the array of numpy that `ga[i:j] += x` reads."""
+    import numpy
+
+    class Part(numpy.ndarray):
+        def __iadd__(self, other):
+            return _Addition(self._changed_by(numpy.add, other))
+
+        def __isub__(self, other):
+            return _Addition(self._changed_by(numpy.subtract, other))
+
+        def _changed_by(self, operation, other):
+            added = numpy.zeros(self.shape, self.dtype)
+            return operation(added, other, out=added)
+
+    return Part
+
+
+_CACHE, _COPY = dis.opmap.get("CACHE", 0), dis.opmap["COPY"]
+
+
+def _is_augmented(frame):
+    """Whether a frame reads for an augmented assignment, such as `ga[i:j] += x`: it has copied the
+    operands of the subscript, for the write. An array that the program has read may be changed in
+    every way before it is written; this one is only added to."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while at > 0 and code[at] == _CACHE:
+        at -= 2
+    return at >= 2 and code[at - 2] == _COPY
 
 
 class GlobalArray:
@@ -31,8 +96,14 @@ class GlobalArray:
 
     `ga[3]` reads an element, and `ga[3:7]` several, from whichever ranks have them: a numpy array if
     the program uses numpy, else an array.array. `ga[3] = x` and `ga[3:7] = values` write; writes are
-    complete after quiet(), and others see them after a barrier. `ga[3] += x` is atomic. A task that
-    reads elements of another rank is parked until they come.
+    complete after quiet(), and others see them after a barrier. `ga[3] += x` is atomic, and so is
+    `-=`; with numpy, `ga[3:7] += x` adds to each element atomically, and is complete after quiet().
+    Other operations, such as `ga[3] *= x`, read, and write later: another rank must not write
+    meanwhile. A task that reads elements of another rank is parked until they come.
+
+    Values are numbers: TypeError for a float in an array of int, and for a complex number;
+    OverflowError for an integer of more than 64 bits; CheckError for another number of values than
+    of elements, and for an array of several dimensions.
 
     Parameters:
         size: number of elements.
@@ -87,38 +158,73 @@ class GlobalArray:
             self._code, bytes(8 * count))
         if count > 0:
             self._array.get(first, into)
+        if numpy is not None and _is_augmented(sys._getframe(1)):
+            return into.view(_part_type())
         return into
 
     def __setitem__(self, index, value):
         if not isinstance(index, slice):
             place = self._index_of(index)
-            if getattr(value, "_place", None) == (self, place) and value._added is not None:
-                self._array.fetch_add(place, value._added)
+            added = None
+            if getattr(value, "_place", None) == (self, place):
+                added, value._added = value._added, None
+            if added is not None:
+                self._array.fetch_add(place, added)
             else:
-                self._array.put_one(place, self._kind(value))
+                self._array.put_one(place, self._number_of(value))
             return
         first, count = self._range_of(index)
-        view = self._view_of(value)
+        if type(value) is _Addition:
+            self._array.add(first, value.values)
+        elif (view := self._view_of(value, count)).nbytes > 0:
+            self._array.put(first, view)
+
+    def _number_of(self, value):
+        try:
+            return _number_of(value, self._kind)
+        except (OverflowError, TypeError) as error:
+            raise type(error)(f"global array {self._name!r} of {self._kind.__name__}: {error}: "
+                              "convert the value") from None
+
+    def _view_of(self, value, count):
+        """Contiguous memory with `count` elements."""
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.ndarray) and value.ndim == 1 and (
+                numpy.can_cast(value.dtype, self._code, "safe")):
+            value = numpy.ascontiguousarray(value, self._code)
+        view = None
+        with contextlib.suppress(BufferError, TypeError, ValueError):
+            view = memoryview(value)
+        shape = getattr(value if view is None else view, "shape", (count,))
+        if len(shape) != 1:
+            raise _errors.CheckError(
+                f"global array {self._name!r}: an array of shape {tuple(shape)} for {count} "
+                "elements: give one of one dimension, as by ravel()")
+        kinds = "d" if self._kind is float else "lq"
+        if view is None or view.format.lstrip("@=<") not in kinds or view.itemsize != 8 or (
+                not view.c_contiguous):
+            view = memoryview(self._elements_of(value, count))
         if view.nbytes != 8 * count:
             raise _errors.CheckError(
                 f"global array {self._name!r}: {view.nbytes // 8} values for {count} elements")
-        if count > 0:
-            self._array.put(first, view)
+        return view
 
-    def _view_of(self, value):
+    def _elements_of(self, values, count):
         try:
-            view = memoryview(value)
-            kinds = "d" if self._kind is float else "lq"
-            if view.format.lstrip("@=<") in kinds and view.itemsize == 8 and view.c_contiguous:
-                return view
+            items = list(values)
         except TypeError:
-            pass
-        return memoryview(array.array(self._code, value))
+            raise _errors.CheckError(
+                f"global array {self._name!r}: {values!r} for {count} elements: give a sequence "
+                "of numbers") from None
+        with contextlib.suppress(OverflowError):
+            if all(type(item) is self._kind for item in items):
+                return array.array(self._code, items)
+        return array.array(self._code, map(self._number_of, items))
 
     def fetch_add(self, index, value):
         """Adds to an element, atomically; returns the value before. Parks the task if another rank
-        has the element. Raises IndexError."""
-        return self._array.fetch_add(self._index_of(index), self._kind(value))
+        has the element. Raises IndexError, and for other values as a write does."""
+        return self._array.fetch_add(self._index_of(index), self._number_of(value))
 
     def quiet(self):
         """Returns when all writes of this rank are complete. Parks the task."""

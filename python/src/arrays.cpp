@@ -12,6 +12,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "binding.hpp"
 
@@ -82,6 +83,17 @@ class PyArray {
     const OutsidePython outside;
     elements->vector.put(first, buffer.as<const T>());
   }
+  /// Adds to each element, atomically.
+  void add(std::size_t first, nb::handle from) {
+    const auto elements = this->elements();
+    const Buffer buffer(from, PyBUF_CONTIG_RO);
+    const OutsidePython outside;
+    const auto values = buffer.as<const T>();
+    std::vector<GlobalPtr<T>> places;
+    places.reserve(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) places.push_back(elements->vector[first + i]);
+    static_cast<void>(elements->memory.add_async(places, values));
+  }
   T get_one(std::size_t index) {
     const auto elements = this->elements();
     const OutsidePython outside;
@@ -123,6 +135,7 @@ void bind_array(nb::module_& module, const char* name) {
       .def(nb::init<PyTeam&, std::size_t, const std::string&>())
       .def("get", &PyArray<T>::get)
       .def("put", &PyArray<T>::put)
+      .def("add", &PyArray<T>::add)
       .def("get_one", &PyArray<T>::get_one)
       .def("put_one", &PyArray<T>::put_one)
       .def("fetch_add", &PyArray<T>::fetch_add)

@@ -1,6 +1,8 @@
 """Events, distributed objects and global arrays."""
 
+import copy
 import os
+import pickle
 import signal
 import socket
 import threading
@@ -249,7 +251,17 @@ def check_arrays(world):
     number = whole[3]
     number += 1  # a plain number: nothing is written
     assert number == 60 * world.size + 1 and whole[3] == 60 * world.size
+    number -= 1
+    number += 0.5  # a number of another kind
+    assert number == 60 * world.size + 0.5 and type(number) is float
     world.barrier()
+    whole[3] -= 2
+    ga.quiet()
+    world.barrier()
+    assert whole[3] == 58 * world.size
+    world.barrier()
+    check_elements_that_travel(world, whole[3], 58 * world.size)
+    check_numbers(world, ga, whole)
     whole[0] = 7
     ga[0:1] = [2.5]
     refuses(IndexError, "no element 5", whole.__getitem__, 5)
@@ -258,6 +270,48 @@ def check_arrays(world):
     refuses(shoal.CheckError, "the index is 'a'", ga.__getitem__, "a")
     refuses(shoal.CheckError, "dtype is <class 'str'>", shoal.GlobalArray, 3, str)
     return ga
+
+
+def check_elements_that_travel(world, element, value):
+    """What travels is a number."""
+    assert world.call((world.rank + 1) % world.size, type, element).result() is int
+    assert world.allgather(element) == [value] * world.size
+    assert world.allreduce(element, shoal.SUM) == value * world.size
+    for made in (copy.copy(element), copy.deepcopy(element), pickle.loads(pickle.dumps(element))):
+        assert type(made) is int and made == value
+
+
+def check_numbers(world, ga, whole):
+    """None is changed on its way into an element."""
+    before = list(whole[:]), ga[0]
+    for array, value, kind, pattern in (
+            (whole, 1.9, TypeError, "'counts' of int: 'float'.*convert"),
+            (whole, "1", TypeError, "'counts' of int: 'str'"),
+            (whole, 2**63, OverflowError, "'counts' of int: .*too"),
+            (ga, 1j, TypeError, "'numbers' of float: 1j is no real number"),
+            (ga, "1", TypeError, "'numbers' of float: .*str")):
+        refuses(kind, pattern, array.__setitem__, 0, value)
+        refuses(kind, pattern, array.fetch_add, 0, value)
+        refuses(kind, pattern, array.__setitem__, slice(0, 2), [0, value])
+    refuses(TypeError, "'float'.*convert", add_to, whole, 1.5)
+    refuses(TypeError, "is no real number", add_to, ga, 1j)
+    refuses(shoal.CheckError, "5 for 2 elements: give a sequence", ga.__setitem__, slice(0, 2), 5)
+    square = memoryview(bytes(32)).cast("d", (2, 2))
+    refuses(shoal.CheckError, "array of shape .2, 2. for 4 elements", ga.__setitem__, slice(0, 4),
+            square)
+    assert (list(whole[:]), ga[0]) == before
+    world.barrier()
+    if world.rank == 0:
+        number = whole[1]
+        for _ in range(3):
+            number += 1
+            whole[1] = number  # as a number of Python: 1, 2, 3
+        assert whole[1] == 3
+    world.barrier()
+
+
+def add_to(array, value):
+    array[0] += value
 
 
 def main(world):

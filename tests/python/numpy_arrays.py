@@ -70,9 +70,70 @@ def main(world):
         ga.quiet()
     world.barrier()
     assert isinstance(ga[10:20], np.ndarray) and np.allclose(ga[:], np.linspace(0, 1, 100))
+    check_parts(world, next_rank)
     offset = 5
     assert world.call(next_rank, lambda x: x + offset, 2).result() == 7
     return world.size
+
+
+def check_parts(world, next_rank):
+    """`ga[i:j] += x` of all ranks at once loses nothing."""
+    world.barrier()
+    for dtype in (int, float):
+        ga = shoal.GlobalArray(5 * world.size, dtype, name="sums")
+        for _ in range(50):
+            ga[1:-1] += np.arange(5 * world.size - 2)
+            ga[0:2] -= 1
+        ga.quiet()
+        world.barrier()
+        expected = 50 * world.size * np.array([-1, -1, *range(1, 5 * world.size - 2), 0])
+        assert (ga[:] == expected).all(), ga[:]
+        world.barrier()
+        part = ga[0:3]
+        assert type(part) is type(world.call(next_rank, given, part).result()) is np.ndarray
+        for bad in (np.ones((1, 3), dtype), np.ones((3, 1), dtype), np.array(1, dtype)):
+            refuses(shoal.CheckError, "for 3 elements: give one of one dimension",
+                    ga.__setitem__, slice(0, 3), bad)
+        for bad in (np.ones(3, complex), np.ones(3, "complex64")):
+            refuses(TypeError, "'sums' of .* is no ", ga.__setitem__, slice(0, 3), bad)
+        refuses(TypeError, "is no ", ga.__setitem__, 0, np.complex64(1))
+        refuses(TypeError, "is no ", ga.fetch_add, 0, np.ones(1))
+        if world.rank == 0:
+            check_one_writer(ga, dtype)
+        world.barrier()
+    refuses(TypeError, "'numpy.float64'", shoal.GlobalArray(3, int).__setitem__, slice(0, 3),
+            np.ones(3))
+
+
+def check_one_writer(ga, dtype):
+    """A part is an array of the program, which may do anything else with it."""
+    part = ga[0:4]
+    part += 1
+    part[0] = 7
+    ga[0:4] = part
+    ga.quiet()
+    assert list(ga[0:4]) == list(part)
+    part[:] = 0
+    for count in range(3):
+        part += 1
+        ga[0:4] = part
+        ga.quiet()
+        assert list(ga[0:4]) == [count + 1] * 4
+    ga[0:4] *= 5
+    ga.quiet()
+    assert list(ga[0:4]) == [15] * 4
+    ga[2:2] += 1
+    ga[0:4] = np.asfortranarray(np.arange(8, dtype=dtype))[::2]
+    ga[4:5] = np.full(1, 3, "uint64")
+    ga.quiet()
+    assert list(ga[0:5]) == [0, 2, 4, 6, 3]
+    refuses(TypeError, "Cannot cast|no real", add_part, ga, 1j)
+    refuses(ValueError, "broadcast", add_part, ga, np.ones(3, dtype))
+    assert list(ga[0:5]) == [0, 2, 4, 6, 3]
+
+
+def add_part(ga, value):
+    ga[0:4] += value
 
 
 if __name__ == "__main__":
