@@ -4,7 +4,7 @@ import threading
 
 from . import _core, _errors
 from ._objects import Object
-from ._run import current_world
+from ._run import _call_to_end, _function_of, current_world
 from ._sync import Promise
 from ._world import _rank_of
 
@@ -27,9 +27,7 @@ class Cache:
     Keys can be hashed. All that get a copy share it: do not change it."""
 
     def __init__(self, fetch, *, items_max=None, name="a cache"):
-        if not callable(fetch):
-            raise _errors.CheckError(
-                f"shoal.Cache: {fetch!r} cannot be called: give a function of a key")
+        _function_of(fetch, "shoal.Cache")
         if items_max is not None and (not isinstance(items_max, int) or items_max < 1):
             raise _errors.CheckError(
                 f"shoal.Cache: items_max is {items_max!r}: give a number that is at least 1")
@@ -59,7 +57,7 @@ class Cache:
 
     def _fill(self, key, promise):
         try:
-            value = self._fetch(key)
+            value = _call_to_end(self._fetch, (key,), {})
             if isinstance(value, _core.Future):
                 value = value.result()
         except BaseException as error:

@@ -5,7 +5,7 @@ import signal
 import typing
 
 from . import _core, _errors, _wire
-from ._run import _in_world, _name_of, current_world
+from ._run import _function_of, _in_world, _name_of, current_world
 from ._sync import _check_seconds
 
 SELF = "self"
@@ -140,8 +140,7 @@ class Events:
                 as they were fired; the object of fire_object() is the same one. What an attempt
                 sends, starts or fires happens once it has succeeded, and it must not wait."""
         what = "Events.submit()"
-        if not callable(function):
-            raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
+        _function_of(function, what)
         _integer_of(retries, 0, 2**31 - 1, what, "no number of retries")
         world = self._world
 

@@ -6,8 +6,7 @@ import inspect
 import sys
 
 from . import _core, _errors
-from ._run import _in_world, _name_of, current_world
-from ._tasks import _drive
+from ._run import _call_to_end, _function_of, _in_world, _name_of, current_world
 from ._world import _rank_of
 
 
@@ -219,9 +218,7 @@ class FlowTask:
         for name, value in zip(names, values):
             arguments[name] = value if self._modes[name] in _CHANGES else _as_readable(value)
         call = inspect.BoundArguments(self._signature, arguments)
-        result = _in_world(world, self._function, *call.args, **call.kwargs)
-        if inspect.iscoroutine(result):
-            result = _drive(result)
+        result = _in_world(world, _call_to_end, self._function, call.args, call.kwargs)
         self._store(names, data, values, result)
         return values
 
@@ -271,9 +268,8 @@ def flow_task(function=None, *, name=None, priority=0, rank=None, retries=0, _fl
             wait.
         others: the modes of the parameters of the function."""
     def make(function):
-        if not callable(function):
-            raise _errors.CheckError(f"shoal.flow_task decorates a function, and got {function!r}")
-        return FlowTask(function, modes, _flow, name, priority, rank, retries)
+        return FlowTask(_function_of(function, "shoal.flow_task"), modes, _flow, name, priority,
+                        rank, retries)
     return make if function is None else make(function)
 
 
@@ -342,6 +338,8 @@ class Flow:
             raise _errors.CheckError(
                 f"flow {self._name!r}: tiles of {tile} for {name!r}, an array of {shape}: give a "
                 "positive size for each dimension")
+        if owner is not None:
+            _function_of(owner, f"flow {self._name!r}: the owner of tiles of {name!r}", False)
         if _is_array(array):
             self._check_array(array, name)
         grid = tuple(-(-size // step) for size, step in zip(shape, tile))

@@ -6,7 +6,7 @@ import pickle
 import struct
 
 from . import _core, _errors, _wire
-from ._run import current_world
+from ._run import _function_of, current_world
 
 _TEXT_MAX = 80  # characters of a key in reports
 
@@ -186,10 +186,10 @@ class TaskGraph:
     frozensets of them, and objects of classes of the program. Equal numbers are one key."""
 
     def __init__(self, task, indegree=None, *, rank=None, priority=None, name="graph", team=None):
-        for what, function in (("task", task), ("rank", rank), ("priority", priority)):
-            if function is not None and not callable(function):
-                raise _errors.CheckError(
-                    f"task graph {name!r}: {what} is {function!r}: give a function of the key")
+        _function_of(task, f"task graph {name!r}: task")
+        for what, function in (("rank", rank), ("priority", priority)):
+            if function is not None:
+                _function_of(function, f"task graph {name!r}: {what}", False)
         self._inputs = _Inputs(getattr(task, "_function", task), name)
         if indegree is None:
             if not self._inputs.are_counted:
@@ -205,6 +205,7 @@ class TaskGraph:
             count = indegree
             def indegree(key):
                 return count
+        _function_of(indegree, f"task graph {name!r}: indegree", False)
         self._world = current_world()
         self._graph = _core._TaskGraph(team or self._world, name, self._in_world(task), indegree,
                                        rank, priority, bool(self._inputs), task)

@@ -53,15 +53,46 @@ def _end_states():
             _states.pop(key, None)
 
 
+_UNFINISHED = types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType
+_YIELDS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+def _refuse_generator(what, has="has"):
+    raise _errors.CheckError(
+        f"{what} is a generator: it has `yield`, so that nothing of it {has} run. Return a list, "
+        "or wait by result() in place of yield")
+
+
+def _function_of(function, what, may_await=True):
+    """The function of the program that a call takes, unless nothing of it would run: it is no
+    function, a generator, or `async def` where nobody awaits. All calls ask here; functions that
+    hide what they return are found by _call_to_end()."""
+    if not callable(function):
+        raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _YIELDS:
+        _refuse_generator(f"{what}: {_name_of(function)}", "would")
+    if flags & inspect.CO_COROUTINE and not may_await:
+        raise _errors.CheckError(f"{what}: {_name_of(function)} is `async def`, and nobody awaits "
+                                 "it: give a plain function")
+    return function
+
+
 def _complete(result, what):
     """The result of a function: of an `async def` function, that of its coroutine."""
-    if inspect.iscoroutine(result):
+    if isinstance(result, types.CoroutineType):
         from . import _tasks
         return _tasks._drive(result)
-    if inspect.isgenerator(result):
-        raise _errors.CheckError(
-            f"{what} is a generator: it has `yield`, so that nothing of it has run. Return a list, "
-            "or wait by result() in place of yield")
+    if isinstance(result, _UNFINISHED):
+        _refuse_generator(what)
+    return result
+
+
+def _call_to_end(function, arguments, keywords):
+    """Calls a function of the program, and awaits its coroutine."""
+    result = function(*arguments, **keywords)
+    if isinstance(result, _UNFINISHED):
+        return _complete(result, _name_of(function))
     return result
 
 
@@ -144,10 +175,7 @@ def _invoke(function, arguments, keywords):
     body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
     if body is not None:
         return body(arguments, keywords)
-    result = function(*arguments, **keywords)
-    if isinstance(result, (types.CoroutineType, types.GeneratorType)):
-        return _complete(result, _name_of(function))
-    return result
+    return _call_to_end(function, arguments, keywords)
 
 
 def _name_of(function):

@@ -3,7 +3,7 @@
 import contextvars
 
 from . import _core, _errors
-from ._run import _end_states, _Main, _name_crashes, _name_of, _word_of
+from ._run import _end_states, _function_of, _Main, _name_crashes, _name_of, _word_of
 from ._tasks import _run_body
 
 
@@ -48,8 +48,7 @@ class Runtime:
 
     def submit_to(self, rank, function, *arguments, **keywords):
         """Runs a function as a task of a rank; returns its future, as submit()."""
-        if not callable(function):
-            raise _errors.CheckError(f"submit(): {function!r} cannot be called: give a function")
+        _function_of(function, "submit()")
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
             raise _errors.CheckError(f"there is no rank {rank!r}: the runtime has {self.size}")
         context = contextvars.copy_context()
@@ -59,7 +58,7 @@ class Runtime:
     def run(self, main):
         """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0. Blocks the
         calling thread. Raises what main raised."""
-        what = _Main(main)
+        what = _Main(_function_of(main, "Runtime.run()"))
         try:
             self._runtime.run(what)
         finally:

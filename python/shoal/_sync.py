@@ -1,7 +1,7 @@
 """Ways to wait: promises, locks, times, and counters of all ranks."""
 
 from . import _core, _errors
-from ._run import current_world
+from ._run import _call_to_end, _function_of, current_world
 
 
 class Promise:
@@ -114,7 +114,7 @@ def _run_after(seconds, stop, turn, function, arguments):
         stop.future.result(seconds)
     except TimeoutError:
         pass
-    return function(*arguments) if _take_turn(turn) else None
+    return _call_to_end(function, arguments, {}) if _take_turn(turn) else None
 
 
 class Timer:
@@ -124,8 +124,7 @@ class Timer:
     world.wait() waits for it, too, unless it is cancelled."""
 
     def __init__(self, seconds, function, *arguments):
-        if not callable(function):
-            raise _errors.CheckError(f"shoal.Timer: {function!r} cannot be called: give a function")
+        _function_of(function, "shoal.Timer")
         _check_seconds(seconds, "shoal.Timer")
         self._turn = [None]  # taken by the first of the time and cancel()
         self._stop = Promise("a timer")

@@ -3,11 +3,10 @@
 import contextvars
 import copy
 import functools
-import inspect
 import sys
 
 from . import _core, _errors
-from ._run import _name_of, current_world
+from ._run import _call_to_end, _function_of, _name_of, current_world
 from ._sync import Promise
 from ._wire import _is_found_by_name
 
@@ -62,8 +61,7 @@ def _drive(coroutine):
 def _run_body(function, arguments, keywords):
     if _has_future(arguments) or _has_future(keywords):
         arguments, keywords = _resolve(arguments), _resolve(keywords)
-    result = function(*arguments, **keywords)
-    return _drive(result) if inspect.iscoroutine(result) else result
+    return _call_to_end(function, arguments, keywords)
 
 
 def _copy_of(value, made):
@@ -191,9 +189,7 @@ def task(function=None, *, name=None, priority=0, rank=None, retries=0):
             objects are the same. What an attempt sends, starts or fires happens once it has
             succeeded, and it must not wait."""
     def make(function):
-        if not callable(function):
-            raise _errors.CheckError(f"shoal.task decorates a function, and got {function!r}")
-        return Task(function, name, priority, rank, retries)
+        return Task(_function_of(function, "shoal.task"), name, priority, rank, retries)
     return make if function is None else make(function)
 
 

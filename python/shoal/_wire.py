@@ -37,9 +37,10 @@ def _view(memory, format, shape):
 
 def _is_found_by_name(function):
     found = sys.modules.get(function.__module__)
-    if getattr(found, function.__qualname__, None) is function:
+    path = getattr(function, "__qualname__", "")  # "": of a partial function with @task
+    if getattr(found, path, None) is function:
         return True
-    for name in function.__qualname__.split("."):
+    for name in path.split("."):
         found = getattr(found, name, None)
     return found is function
 

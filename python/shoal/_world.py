@@ -5,7 +5,7 @@ import copy
 import sys
 
 from . import _core, _errors, _wire
-from ._run import _name_of
+from ._run import _call_to_end, _function_of, _name_of
 from ._tasks import _run_body
 
 
@@ -17,12 +17,6 @@ def _rank_of(world, rank, what):
         raise _errors.CheckError(
             f"{what}: there is no rank {rank}: the world has {world.size}, 0 to {world.size - 1}")
     return rank
-
-
-def _function_of(function, what):
-    if not callable(function):
-        raise _errors.CheckError(f"{what}: {function!r} cannot be called: give a function")
-    return function
 
 
 def submit(world, function, *arguments, **keywords):
@@ -158,7 +152,7 @@ def allreduce(world, value, operation):
     result = _allreduce_array(world, value, operation)
     if result is not None:
         return result
-    return world._allreduce(value, _function_of(operation, "allreduce()"))
+    return world._allreduce(value, _function_of(operation, "allreduce()", False))
 
 
 for _function in (submit, spawn, call, send, send_task, allgather, gather, broadcast, allreduce):
@@ -201,9 +195,15 @@ def exception(future, timeout=None):
 
 
 def add_done_callback(future, callback):
-    """Runs callback(future) as a task of this rank once the future has a value or an exception.
-    Never blocks."""
-    future._on_done(_function_of(callback, "add_done_callback()"), future)
+    """Runs callback(future) as a task of this rank, in the context of the caller, once the future
+    has a value or an exception. Never blocks."""
+    _function_of(callback, "add_done_callback()")
+    future._on_done(_tell, (contextvars.copy_context(), callback, future))
+
+
+def _tell(call):
+    context, callback, future = call
+    context.run(_call_to_end, callback, (future,), {})
 
 
 def _wake(waiter):

@@ -30,7 +30,8 @@ def scan(numbers, total):
 
 
 @shoal.flow_task(a=shoal.read, into=shoal.commutative)
-async def collect(a, into):
+async def collect(a, into, *, places=()):
+    assert shoal.current_world().size > 0
     into.append(a[0])
 
 
@@ -55,7 +56,7 @@ def check_values(world):
     for number, block in enumerate(blocks):
         fill(block, 10 * number)
         scan(block, total)
-        collect(block, found)
+        collect(block, found, places=[number])
     expected, before = [], 0
     for number in range(5):
         expected.append([before + 10 * number, before + 20 * number + 1])

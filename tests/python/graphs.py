@@ -143,7 +143,7 @@ def check_refusals(world, graph):
     refuses(shoal.CheckError, "cannot be hashed", graph.fulfill, [1])
     refuses(shoal.CheckError, "at least 1", graph.fulfill, 1, 0)
     refuses(shoal.CheckError, "indegree is 0", shoal.TaskGraph, print, 0)
-    refuses(shoal.CheckError, "task is 3", shoal.TaskGraph, 3)
+    refuses(shoal.CheckError, "task: 3 cannot be called", shoal.TaskGraph, 3)
     refuses(shoal.CheckError, "cannot be sent", graph.fulfill, lambda: 0)
 
 

@@ -1,5 +1,6 @@
 """Wrong calls: each is a Python exception that says what, where, and what to do."""
 
+import functools
 import threading
 
 import shoal
@@ -17,6 +18,69 @@ def waits():
 
 def unsendable():
     return threading.Lock()
+
+
+def yields(*arguments):
+    """Nothing of it would run: no call takes it."""
+    yield arguments
+
+
+async def ayields(*arguments):
+    yield arguments
+
+
+async def awaits(*arguments):
+    """Runs where a task awaits it."""
+    await shoal.current_world().submit(local)
+    awaited.append(arguments)
+    return len(arguments)
+
+
+awaited = []
+
+
+class Many(shoal.Object):
+    def yields(self):
+        yield 1
+
+
+def check_functions(world):
+    events, flow, never = shoal.Events(), shoal.Flow(), (shoal.SELF, "never")
+    for bad in (yields, ayields, Many.yields):
+        for name, take in {
+                "submit..": world.submit, "spawn..": world.spawn, "shoal.Timer": one_of(0.0),
+                "Events.submit..": lambda f: events.submit([never], f), "shoal.Cache": shoal.Cache,
+                "task graph 'graph': task": shoal.TaskGraph, "shoal.task": shoal.task,
+                "task graph 'graph': rank": lambda f: shoal.TaskGraph(print, rank=f),
+                "task graph 'graph': priority": lambda f: shoal.TaskGraph(print, priority=f),
+                "task graph 'graph': indegree": lambda f: shoal.TaskGraph(print, f),
+                "shoal.flow_task": lambda f: shoal.flow_task(f, arguments=shoal.read),
+                "flow.task|shoal.flow_task": lambda f: flow.task(f, arguments=shoal.read),
+                "add_done_callback..": world.submit(local).add_done_callback,
+                "allreduce..": lambda f: world.allreduce(1, f)}.items():
+            refuses(shoal.CheckError, f"({name}): .*yields is a generator: .*yield", take, bad)
+    for take in (lambda f: shoal.TaskGraph(print, rank=f), lambda f: world.allreduce(1, f)):
+        refuses(shoal.CheckError, "awaits is `async def`, and nobody awaits it", take, awaits)
+    # Functions that hide it.
+    for future in (world.submit(lambda: yields()), shoal.task(lambda: yields())(),
+                   shoal.Timer(0, lambda: yields()).future, Many()[world.rank].yields(),
+                   world.call(world.rank, shoal.task(functools.partial(yields, 1)))):
+        refuses(shoal.CheckError, "is a generator: .*nothing of it has run", future.result)
+    refuses(shoal.CheckError, "is a generator", shoal.Cache(lambda key: yields()).get, 1)
+    awaited.clear()
+    world.barrier()
+    world.submit(local).add_done_callback(awaits)
+    assert shoal.Timer(0, awaits, 1).future.result() == 1
+    assert shoal.Cache(awaits).get(1) == 1
+    events.submit([], awaits)
+    world.spawn(awaits)
+    world.wait()
+    assert len(awaited) == 5 * world.size, awaited
+    world.barrier()
+
+
+def one_of(seconds):
+    return lambda function: shoal.Timer(seconds, function)
 
 
 class Hasty(shoal.Object):
@@ -49,6 +113,7 @@ def main(world):
     refuses(shoal.CheckError, "mine", mutex.unlock)
     with mutex:
         refuses(shoal.CheckError, "mine", mutex.lock)
+    check_functions(world)
     future = world.submit(local)
     assert future.result() == 1
     refuses(TypeError, "belongs to its rank", future.__reduce_ex__, 5)
@@ -62,7 +127,7 @@ if __name__ == "__main__":
     refuses(shoal.ConfigError, "no option 'worker'.*mean 'workers'", shoal.run, main, worker=4)
     refuses(shoal.ConfigError, "'two'", shoal.run, main, args=[], sim_seed="two")
     refuses(shoal.CheckError, "no world here", shoal.task(local))
-    refuses(shoal.CheckError, "decorates a function", shoal.task, 3)
+    refuses(shoal.CheckError, "shoal.task: 3 cannot be called", shoal.task, 3)
     result = shoal.run(main)
     if result is not None:
         world, future = result
