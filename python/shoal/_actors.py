@@ -5,6 +5,7 @@ import threading
 import zlib
 
 from . import _errors, _wire
+from ._objects import Proxy
 from ._run import current_world, state_of
 from ._sync import Promise
 from ._world import _rank_of
@@ -157,7 +158,7 @@ class _ActorMethod:
                              self._name, arguments, keywords)
 
 
-class Actor:
+class Actor(Proxy):
     """A named object on one rank, as any rank sees it: its methods return futures. It can be sent.
 
         shoal.Actor.create("totals", Totals, rank=1)
@@ -172,8 +173,8 @@ class Actor:
     def __init__(self, name):
         """Finds an actor. Parks the task until it has been created."""
         world = current_world()
-        self.name = _check_name(name)
-        self.rank = world.call(_home_of(name, world), _find, name).result()
+        home = _home_of(_check_name(name), world)
+        super().__init__(name=name, rank=world.call(home, _find, name).result())
 
     @classmethod
     def create(cls, name, kind, *arguments, rank=None, **keywords):
@@ -208,5 +209,5 @@ def _check_name(name):
 
 def _actor_of(name, rank):
     made = object.__new__(Actor)
-    made.name, made.rank = name, rank
+    Proxy.__init__(made, name=name, rank=rank)
     return made

@@ -28,12 +28,24 @@ class _Method:
         self._target._shoal.send(self._rank, self._encode(arguments, keywords), self._function)
 
 
-class _Representative:
-    """The representative of a rank, as any rank sees it."""
+class Proxy:
+    """Base of objects that stand for one of another rank, and have methods only."""
 
-    def __init__(self, target, rank):
-        self._target = target
-        self._rank = rank
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(
+            f"{name!r} of {self!r} cannot be written from here: give its class a method that sets "
+            "it, and call that")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{name!r} of {self!r} cannot be deleted from here: give its class a "
+                             "method that does it, and call that")
+
+
+class _Representative(Proxy):
+    """The representative of a rank, as any rank sees it."""
 
     def __getattr__(self, name):
         kind = type(self._target)
@@ -84,7 +96,8 @@ class Object:
 
     def __getitem__(self, rank):
         """The representative of a rank."""
-        return _Representative(self, _rank_of(self._team, rank, f"{type(self).__name__}[...]"))
+        rank = _rank_of(self._team, rank, f"{type(self).__name__}[...]")
+        return _Representative(_target=self, _rank=rank)
 
     def __len__(self):
         return self._team.size

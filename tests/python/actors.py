@@ -58,6 +58,10 @@ def check_actors(world):
         account = shoal.Actor("account")
     log = shoal.Actor("log")
     assert account.where().result() == last
+    for name in ("balance", "deposit", "rank"):
+        refuses(AttributeError, f"{name}' of <shoal actor 'account' on rank {last}> cannot be "
+                "written.*method", setattr, account, name, 100)
+        refuses(AttributeError, "cannot be deleted", delattr, account, name)
     shoal.gather([account.deposit(1) for _ in range(5)])
     for line in range(10):
         log.write.send(world.rank, line)

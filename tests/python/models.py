@@ -54,6 +54,11 @@ def check_objects(world):
     assert sum(world.allgather(bank.balance)) == 1190 * world.size
     assert [one.where().result() for one in bank] == list(range(world.size))
     refuses(AttributeError, "no public method 'balance'", getattr, bank[0], "balance")
+    for name in ("balance", "deposit", "new"):
+        refuses(AttributeError, f"{name}' of <Bank on rank 0> cannot be written.*method", setattr,
+                bank[0], name, 100)
+        refuses(AttributeError, "cannot be deleted", delattr, bank[0], name)
+    assert vars(bank[0]).keys() == {"_target", "_rank"}
     refuses(shoal.CheckError, "no rank 99", bank.__getitem__, 99)
     refuses(TypeError, "is not sent", bank.__reduce_ex__, 5)
     return bank
