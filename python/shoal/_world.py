@@ -138,13 +138,24 @@ def _allreduce_array(world, value, operation):
     if not memoryview(result).c_contiguous:
         raise _errors.CheckError("allreduce() of an array that is not contiguous: give a copy of "
                                  "it in C order")
-    world._allreduce_array(result, kind, _SIGNS[operation])
+    shape = f" of shape {view.shape}" if view.ndim > 1 else ""
+    world._allreduce_array(result, kind, _SIGNS[operation], shape + _text_of(operation))
     return result
+
+
+def _text_of(operation):
+    """The same text on all ranks, for equal operations."""
+    for name in ("__qualname__", "__name__"):
+        text = getattr(operation, name, None)
+        if isinstance(text, str):
+            return f" by {text}"
+    return f" by {type(operation).__qualname__}"
 
 
 def allreduce(world, value, operation):
     """The values of all ranks, combined by operation(a, b) in the order of ranks. Collective;
-    parks the caller. The operation runs in a handler: it must not wait.
+    parks the caller. The operation runs in a handler: it must not wait. Ranks with operations of
+    other names, or with arrays of other types or shapes, fail the team.
 
     With SUM, PRODUCT, MIN or MAX, arrays (numpy arrays, array.array: anything with the buffer
     protocol) of equal lengths are combined element by element, without Python; the result is a new
@@ -152,7 +163,8 @@ def allreduce(world, value, operation):
     result = _allreduce_array(world, value, operation)
     if result is not None:
         return result
-    return world._allreduce(value, _function_of(operation, "allreduce()", False))
+    _function_of(operation, "allreduce()", False)
+    return world._allreduce(value, operation, _text_of(operation))
 
 
 for _function in (submit, spawn, call, send, send_task, allgather, gather, broadcast, allreduce):

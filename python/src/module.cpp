@@ -12,13 +12,20 @@
 #include <shoal/version.hpp>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/fnv1a.hpp"
 #include "binding.hpp"
 #include "errors.hpp"
 #include "future.hpp"
@@ -242,15 +249,77 @@ struct Combine {
   }
 };
 
-nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation) {
+/// Adds text to the type of the values of a reduction, such as its operation: all ranks give the
+/// same, or the team fails with that of two. **Caller**: any thread.
+team::Values describe(team::Values values, const std::string& type, const std::string& text) {
+  constexpr std::size_t kTypesMax = 1000;  // beyond, reports know the type only
+  static std::mutex mutex;
+  // Never freed: a report may name a reduction long after it.
+  static auto* const types = new std::map<std::string, team::ValueType>();
+  values.signature += static_cast<std::uint32_t>(fnv1a64(text));
+  const std::lock_guard lock(mutex);
+  if (types->size() >= kTypesMax && !types->contains(type + text)) return values;
+  const auto [known, is_new] = types->try_emplace(type + text, *values.type);
+  known->second.spelled = known->first;
+  values.type = &known->second;
+  return values;
+}
+
+/// Values of a reduction with a description.
+struct Reduction {
+  team::Values values;
+  Payload mine;
+};
+struct ArrayReduction {
+  team::Values values;
+  team::Array mine;
+};
+
+}  // namespace
+
+}  // namespace shoal::python
+
+namespace shoal::team {
+
+// What Team::allreduce() starts for the two.
+template <>
+auto allreduce<python::Reduction, python::Combine>(Collectives& in,
+                                                   const python::Reduction& reduction,
+                                                   python::Combine operation) {
+  using python::Payload;
+  return start<Payload>(
+      in,
+      in.allreduce(reduction.values, block_of(reduction.mine),
+                   combine_of<Payload>(std::move(operation))),
+      [](const std::vector<Block>& all) { return value_of<Payload>(all.front()); });
+}
+template <>
+auto allreduce<python::ArrayReduction, CombineInto>(Collectives& in,
+                                                    const python::ArrayReduction& reduction,
+                                                    CombineInto operation) {
+  return start<void>(in, in.allreduce(reduction.values, reduction.mine, std::move(operation)),
+                     [](const std::vector<Block>& /*none*/) {});
+}
+
+}  // namespace shoal::team
+
+namespace shoal::python {
+
+namespace {
+
+/// `text`: of the operation.
+nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation,
+                     const std::string& text) {
   const auto here = team.get();
-  Payload mine = dump(value.ptr());
-  const Combine combine{std::make_shared<Object>(Object::share(operation.ptr()))};
+  Reduction reduction{describe(team::single<Payload>(), type_name<Payload>(), text),
+                      dump(value.ptr())};
+  Combine combine{std::make_shared<Object>(Object::share(operation.ptr()))};
+  Payload result;
   {
     const OutsidePython outside;
-    mine = here->allreduce(mine, combine);
+    result = here->allreduce(reduction, std::move(combine));
   }
-  return loaded(mine);
+  return loaded(result);
 }
 
 // --- locks
@@ -418,23 +487,29 @@ struct Larger {
 };
 
 template <class T>
-void allreduce_elements(Team& team, void* data, std::size_t size_bytes, char operation) {
-  const std::span<T> values(static_cast<T*>(data), size_bytes / sizeof(T));
+void allreduce_elements(Team& team, std::span<std::byte> bytes, char operation,
+                        const std::string& text) {
+  const auto combine = [&](auto combined) {
+    team.allreduce(ArrayReduction{describe(team::array<T>(bytes.size()), type_name<T>(), text),
+                                  {bytes, sizeof(T)}},
+                   team::combine_into_of<T>(combined));
+  };
   switch (operation) {
     case '+':
-      return team.allreduce(values, std::plus<T>());
+      return combine(std::plus<T>());
     case '*':
-      return team.allreduce(values, std::multiplies<T>());
+      return combine(std::multiplies<T>());
     case '<':
-      return team.allreduce(values, Smaller());
+      return combine(Smaller());
     default:
-      return team.allreduce(values, Larger());
+      return combine(Larger());
   }
 }
 
-/// Reduces an array of all ranks element by element, in place. `kind`: i, u or f; other kinds of
-/// elements return false.
-bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) {
+/// Reduces an array of all ranks element by element, in place. `kind`: i or f; other kinds of
+/// elements return false. `text`: of the shape and the operation.
+bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation,
+                     const std::string& text) {
   const auto here = team.get();
   Py_buffer view;
   if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
@@ -444,16 +519,16 @@ bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation) 
     Py_buffer& view;
     ~Release() { PyBuffer_Release(&view); }
   } const release{view};
-  const auto size = static_cast<std::size_t>(view.len);
+  const std::span bytes(static_cast<std::byte*>(view.buf), static_cast<std::size_t>(view.len));
   const OutsidePython outside;
   if (kind == 'f' && view.itemsize == 8) {
-    allreduce_elements<double>(*here, view.buf, size, operation);
+    allreduce_elements<double>(*here, bytes, operation, text);
   } else if (kind == 'f' && view.itemsize == 4) {
-    allreduce_elements<float>(*here, view.buf, size, operation);
+    allreduce_elements<float>(*here, bytes, operation, text);
   } else if (kind == 'i' && view.itemsize == 8) {
-    allreduce_elements<std::int64_t>(*here, view.buf, size, operation);
+    allreduce_elements<std::int64_t>(*here, bytes, operation, text);
   } else if (kind == 'i' && view.itemsize == 4) {
-    allreduce_elements<std::int32_t>(*here, view.buf, size, operation);
+    allreduce_elements<std::int32_t>(*here, bytes, operation, text);
   } else {
     return false;
   }
@@ -752,7 +827,7 @@ void bind_teams(nb::module_& module) {
       .def("_allgather", &allgather, nb::arg("value").none())
       .def("_gather", &gather, nb::arg("value").none(), nb::arg("root"))
       .def("_broadcast", &broadcast, nb::arg("value").none(), nb::arg("root"))
-      .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"))
+      .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"), nb::arg("text"))
       .def("_allreduce_array", &allreduce_array);
   nb::class_<PyWorld, PyTeam>(
       module, "World",

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,20 @@ struct Payload {
     archive(body, buffers);
   }
 };
+
+}  // namespace shoal::python
+
+namespace shoal::naming {
+
+/// As reports name it.
+template <>
+constexpr std::string_view spelled<python::Payload>() {
+  return "a Python object";
+}
+
+}  // namespace shoal::naming
+
+namespace shoal::python {
 
 /// Memory with the buffer protocol that keeps its bytes.
 struct Bytes {

@@ -57,6 +57,20 @@ def other_order(world):
         shoal.GlobalArray(10, name="b"), shoal.Events("a")
 
 
+def other_operations(world):
+    """Ranks reduce by different operations."""
+    world.allreduce(array.array("d", [1, 2]), shoal.SUM if world.rank == 0 else shoal.MAX)
+
+
+def other_functions(world):
+    world.allreduce(3, max if world.rank == 0 else min)
+
+
+def other_shapes(world):
+    import numpy
+    world.allreduce(numpy.ones((2, 3) if world.rank == 0 else (3, 2)), shoal.SUM)
+
+
 def unfulfilled(world):
     graph = shoal.TaskGraph(print, 3, name="sums")
     graph.fulfill("total", 2)

@@ -66,6 +66,14 @@ class Programs(suite.Suite):
         self.run_command([self.program("shoal-trace"), "report", "-o", page, trace])
         return json.loads(re.search('"places":({[^}]*})', page.read_text()).group(1))
 
+    def is_told(self, mistake, pattern):
+        """A wrong program ends, and says what to do."""
+        for mode in (("--ranks", 2), ("--ranks", 2, "--sim")):
+            with self.subTest(mode=mode):
+                result = self.run_python("mistakes", mistake, *mode, code=1, PYTHONHASHSEED="0")
+                self.assertRegex(result.errors, f"(?s){pattern}")
+                self.assertNotIn("ended\n", result.output)
+
     def seeds_repeat(self):
         """100 runs in one process have the hashes and the numbers of those in another process and
         another order."""
@@ -334,6 +342,10 @@ class Mistakes(Programs):
         "each_other": "(first|second)[^$]*(first|second)",
         "lonely_barrier": "rank 0.*barrier",
         "other_order": "in the same order",
+        "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and allreduce.. "
+                            "of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
+        "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
+                           "a Python object by (max on rank 0|min on rank 1)",
         "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
         "two_inputs": "two values were sent to input 'left' of task 1",
         "forgotten_error": "TypeError: unsupported operand",
@@ -356,11 +368,7 @@ class Mistakes(Programs):
 
     @suite.cases({name: name for name in SAYS})
     def test(self, name):
-        for mode in (("--ranks", 2), ("--ranks", 2, "--sim")):
-            with self.subTest(mode=mode):
-                result = self.run_python("mistakes", name, *mode, code=1, PYTHONHASHSEED="0")
-                self.assertRegex(result.errors, f"(?s){self.SAYS[name]}")
-                self.assertNotIn("ended\n", result.output)
+        self.is_told(name, self.SAYS[name])
 
     def test_an_array_that_travels_keeps_its_size(self):
         result = self.run_python("mistakes", "resizes", "--ranks", 2, "--sim", PYTHONHASHSEED="0")
@@ -535,6 +543,15 @@ class Packages(Programs):
         for mpi in suite.build().mpis:
             result = self.run_python(name, launcher=[*suite.build().launchers[mpi], 3])
             self.assertEqual(result.output.strip(), "good")
+
+    MISTAKES = {
+        "other_shapes": "6 elements of double of shape .(2, 3. by SUM on rank 0|3, 2. by SUM on "
+                        "rank 1), and allreduce",
+    }
+
+    @suite.cases(list(MISTAKES))
+    def test_mistake(self, name):
+        self.is_told(name, self.MISTAKES[name])
 
     def test_in_situ(self):
         """The example with an extension module in C++, which is built as its CMakeLists.txt says,
