@@ -300,7 +300,7 @@ class Flow:
 
         Parameters:
             value: anything that can be pickled; it counts on the owner. Of an array, all ranks give
-                one of the same shape: tasks of the owner change that of the owner itself, and no
+                one of the same shape and type: tasks of the owner change that of the owner itself, and no
                 other code uses it until the flow has ended. None: no value before a task writes
                 it.
             owner: the rank where it lives, and where tasks that change it run.
@@ -315,7 +315,8 @@ class Flow:
         self._count += 1
         owner = _rank_of(self._team, owner, f"flow {self._name!r}: the owner of {name!r}")
         array = value if _is_array(value) else None
-        made = Datum(self, self._flow.data(value, owner, name), name, owner, array, form)
+        text = "" if form is None else f"{form[1]}{form[0]}"
+        made = Datum(self, self._flow.data(value, owner, name, text), name, owner, array, form)
         if array is not None:
             self._places[_place_of(array)] = made
         return made

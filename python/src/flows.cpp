@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "binding.hpp"
+#include "flow/core.hpp"
 
 namespace shoal::python {
 
@@ -204,12 +206,15 @@ class PyFlow {
     flow_ = made;
   }
 
-  PyDatum data(nb::handle value, int owner, const std::string& name) {
+  /// `form`: type and shape of an array, which are the same on all ranks; "" of other values.
+  PyDatum data(nb::handle value, int owner, const std::string& name, const std::string& form) {
     const auto flow = get();
     FlowValue initial;
     if (int{team_->rank()} == owner) initial.object = Object::share(value.ptr());
     const OutsidePython outside;
-    return {flow->data(std::move(initial), {.owner = Rank(owner), .name = name})};
+    PyDatum datum{flow->data(std::move(initial), {.owner = Rank(owner), .name = name})};
+    if (!form.empty()) compare_form(*flow, datum, form);
+    return datum;
   }
   /// Returns whether the task runs on this rank.
   bool insert(const PyCodelet& codelet, const nb::list& data, const std::string& modes,
@@ -267,6 +272,16 @@ class PyFlow {
   }
 
  private:
+  /// Records the form as an insertion, which the flow compares between the ranks. Insertions are
+  /// named as codelets are.
+  void compare_form(Flow& flow, const PyDatum& datum, const std::string& form) {
+    std::shared_ptr<flow::CodeletCore>& named = forms_[form];
+    if (named == nullptr) {
+      named = std::make_shared<flow::CodeletCore>("array " + form);
+      flow.sequence().core().codelets().keep(named);
+    }
+    flow.sequence().note(named->name.c_str(), datum.data.handle());
+  }
   [[nodiscard]] Entered<Flow> get() const {
     return {run_, flow_, [this] {
               return "flow '" + name_ +
@@ -278,6 +293,7 @@ class PyFlow {
   std::string name_;
   RunEnd run_;
   std::weak_ptr<Flow> flow_;
+  std::map<std::string, std::shared_ptr<flow::CodeletCore>> forms_;
 };
 
 }  // namespace
@@ -287,7 +303,7 @@ void bind_flows(nb::module_& module) {
   nb::class_<PyCodelet>(module, "_Codelet").def(nb::init<const std::string&>());
   nb::class_<PyFlow>(module, "_Flow")
       .def(nb::init<PyTeam&, const std::string&, std::size_t, bool>())
-      .def("data", &PyFlow::data, nb::arg().none(), nb::arg(), nb::arg())
+      .def("data", &PyFlow::data, nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
       .def("insert", &PyFlow::insert, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
            nb::arg().none(), nb::arg(), nb::arg())
       .def("wait", &PyFlow::wait)

@@ -71,6 +71,21 @@ def other_shapes(world):
     world.allreduce(numpy.ones((2, 3) if world.rank == 0 else (3, 2)), shoal.SUM)
 
 
+def other_arrays(world):
+    """Ranks register arrays of different shapes."""
+    import numpy
+    flow = shoal.Flow("sums")
+    numbers = flow.data(numpy.zeros(3 + world.rank), owner=1, name="numbers")
+    flow.get(numbers)
+
+
+def other_types(world):
+    import numpy
+    flow = shoal.Flow("sums")
+    flow.data(numpy.zeros(3, "f8" if world.rank == 0 else "i8"), name="numbers")
+    flow.wait()
+
+
 def unfulfilled(world):
     graph = shoal.TaskGraph(print, 3, name="sums")
     graph.fulfill("total", 2)

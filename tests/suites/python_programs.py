@@ -342,8 +342,8 @@ class Mistakes(Programs):
         "each_other": "(first|second)[^$]*(first|second)",
         "lonely_barrier": "rank 0.*barrier",
         "other_order": "in the same order",
-        "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and allreduce.. "
-                            "of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
+        "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and "
+                            "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
         "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
                            "a Python object by (max on rank 0|min on rank 1)",
         "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
@@ -547,6 +547,10 @@ class Packages(Programs):
     MISTAKES = {
         "other_shapes": "6 elements of double of shape .(2, 3. by SUM on rank 0|3, 2. by SUM on "
                         "rank 1), and allreduce",
+        "other_arrays": "flow 'sums'.*is array float64.3,. of 'numbers' on rank 0, and array "
+                        "float64.4,. of 'numbers' on rank 1",
+        "other_types": "flow 'sums'.*is array float64.3,. of 'numbers' on rank 0, and array "
+                       "int64.3,. of 'numbers' on rank 1",
     }
 
     @suite.cases(list(MISTAKES))
