@@ -180,7 +180,7 @@ class Events:
         """Fires an event once a time in seconds has passed, virtual ones in a simulation; returns a
         number for cancel(). Does not wait."""
         what = f"the event {name!r}"
-        _check_seconds(seconds, what)
+        _check_seconds(seconds, what, is_finite=True)
         return self._events.fire_after(seconds, _peer_of(target, what), _check_name(name, what),
                                        _wire.dump(value, f"the value of {what}"))
 
@@ -204,7 +204,8 @@ class Events:
         signal.SIGUSR2, in place of the signal's default action; returns a number for cancel().
         Never blocks.
 
-        Raises as fire_when_readable(): Error for a signal that has a handler of signal.signal()."""
+        Raises as fire_when_readable(): Error for a signal that has a handler of signal.signal(),
+        and for SIGKILL and SIGSTOP, which no process can catch."""
         what = f"the event {name!r}"
         number = _integer_of(number, 1, signal.NSIG - 1, what,
                              "no signal: give one of the module signal")

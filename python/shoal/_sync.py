@@ -1,5 +1,7 @@
 """Ways to wait: promises, locks, times, and counters of all ranks."""
 
+import math
+
 from . import _core, _errors
 from ._run import _call_to_end, _function_of, current_world
 
@@ -125,7 +127,7 @@ class Timer:
 
     def __init__(self, seconds, function, *arguments):
         _function_of(function, "shoal.Timer")
-        _check_seconds(seconds, "shoal.Timer")
+        _check_seconds(seconds, "shoal.Timer", is_finite=True)
         self._turn = [None]  # taken by the first of the time and cancel()
         self._stop = Promise("a timer")
         # Without the timer itself: a traceback that knew its own future would keep it.
@@ -188,7 +190,10 @@ class Counter:
         return int(self._array[0])
 
 
-def _check_seconds(seconds, what):
+def _check_seconds(seconds, what, is_finite=False):
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
         raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds: give a number that is "
                                  "not negative")
+    if is_finite and math.isinf(seconds):
+        raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds never ends, and "
+                                 "world.wait() would wait for it: give a finite number")

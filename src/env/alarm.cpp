@@ -109,6 +109,9 @@ bool is_of_mpi_library(void (*handler)(int)) {
   return path.substr(path.rfind('/') + 1).starts_with("libmpi");
 }
 
+// sigaction() tells what they do, but sets nothing.
+bool can_be_caught(int signal) { return signal != SIGKILL && signal != SIGSTOP; }
+
 // Whether the program has left the signal to others.
 bool may_take(const struct sigaction& now) {
   if ((now.sa_flags & SA_SIGINFO) != 0) return false;
@@ -145,7 +148,7 @@ Alarm::Rung Alarm::wait(std::uint64_t timeout_ns) {
 }
 
 AlarmOnSignal::AlarmOnSignal(int signal, Alarm& alarm) : signal_(signal) {
-  if (signal <= 0 || signal >= NSIG) return;
+  if (signal <= 0 || signal >= NSIG || !can_be_caught(signal)) return;
   SignalState& s = state();
   const std::lock_guard lock(s.mutex);
   OneSignal& one = s.signals[static_cast<std::size_t>(signal)];

@@ -86,7 +86,9 @@ MachineWatch::Id MachineWatch::when_signal(int signal, Callback callback) {
   watched->on_signal.emplace(signal, *watched->alarm);
   if (!watched->on_signal->is_set()) {
     throw Error(fmt::format(
-        "signal {} cannot be watched: there is no such signal, or the program handles it", signal));
+        "signal {} cannot be watched: there is no such signal, no process can catch it, or the "
+        "program handles it",
+        signal));
   }
   return add(std::move(watched));
 }

@@ -91,6 +91,8 @@ def check_events(world):
     refuses(shoal.CheckError, "no pair", events.wait, ["name"])
     refuses(shoal.CheckError, "cannot be sent", events.fire, shoal.SELF, "f", threading.Lock())
     refuses(shoal.CheckError, "a time of -1 seconds", events.fire_after, -1, shoal.SELF, "x")
+    refuses(shoal.CheckError, "a time of inf seconds never ends", events.fire_after, float("inf"),
+            shoal.SELF, "x")
     check_objects_in_events(world, events)
     check_retries(world, events)
     check_named_locks(world, events)
@@ -226,6 +228,9 @@ def check_machine(world, events):
     assert events.wait([(shoal.SELF, "urgent")]) == [shoal.Event(world.rank, "urgent", None)]
     refuses(shoal.Error, "signal 1 cannot be watched.*handles it", events.fire_on_signal,
             signal.SIGHUP, *here)
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        refuses(shoal.Error, f"signal {number:d} cannot be watched.*no process can catch it",
+                events.fire_on_signal, number, *here)
     events.fire_when_memory_above(1, shoal.SELF, "large")
     assert events.cancel(events.fire_when_memory_above(2**60, shoal.SELF, "never"))
     assert events.wait([(shoal.SELF, "large")])[0].value is None

@@ -19,12 +19,13 @@ def check_timers(world):
     assert ran == [1], ran
     refuses(shoal.CheckError, "time of -1 seconds", shoal.Timer, -1, print)
     refuses(shoal.CheckError, "cannot be called", shoal.Timer, 1, None)
+    refuses(shoal.CheckError, "time of inf seconds never ends", shoal.Timer, float("inf"), print)
 
 
 def check_deadlines(world):
     with shoal.Deadline(1000.0):
         shoal.gather([world.submit(abs, -1)])
-    with shoal.Deadline(500, "too slow", team=world):
+    with shoal.Deadline(500, "too slow", team=world), shoal.Deadline(float("inf")):
         pass
     refuses(shoal.CheckError, "time of nan seconds", shoal.Deadline, float("nan"))
     assert not world.is_cancelled

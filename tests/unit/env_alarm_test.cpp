@@ -89,6 +89,14 @@ TEST(Alarm, HandlerThatTheProgramSetsMeanwhile_Stays) {
   signal(SIGUSR1, SIG_DFL);
 }
 
+TEST(Alarm, SignalThatNobodyCanCatch_IsNotSet) {
+  Alarm alarm;
+  for (const int number : {SIGKILL, SIGSTOP}) {
+    const AlarmOnSignal on_signal(number, alarm);
+    EXPECT_FALSE(on_signal.is_set());
+  }
+}
+
 // Alarms come and go while signals arrive on another thread. The outermost one keeps the handler.
 TEST(Alarm, SignalsWhileAlarmsEnd_ReachNobodyElse) {
   Alarm outer;
