@@ -176,8 +176,9 @@ class TaskGraph:
         indegree: number of dependencies of a task, at least 1, or a function of the key that
             returns it: fulfill() counts as one, and each value of send(). Default: the number of
             inputs, or 1 without inputs.
-        rank: function of the key that returns the rank of its task. By default the bytes of the
-            key decide (encode_key()), and never hash().
+        rank: function of the key that returns the rank of its task, the same on all ranks: a task
+            that comes to another one is a CheckError. By default the bytes of the key decide
+            (encode_key()), and never hash().
         priority: function of the key; larger runs first.
         name: in reports, which also show keys.
         team: default: the world.
@@ -207,16 +208,22 @@ class TaskGraph:
                 return count
         _function_of(indegree, f"task graph {name!r}: indegree", False)
         self._world = current_world()
-        self._graph = _core._TaskGraph(team or self._world, name, self._in_world(task), indegree,
+        team = team or self._world
+        self._graph = _core._TaskGraph(team, name, self._in_world(task, rank, team.rank), indegree,
                                        rank, priority, bool(self._inputs), task)
 
-    def _in_world(self, task):
+    def _in_world(self, task, rank, here):
         from ._run import _in_world
         from ._tasks import _run_body
         world, place = self._world, self._inputs.place
         body = getattr(task, "_function", task)  # of a function with @task
 
         def run(key, values=()):
+            if rank is not None and rank(key) != here:  # another rank has sent it here
+                raise _errors.CheckError(
+                    f"task graph {self._inputs._graph!r}: task {_text_of(key)} has come to rank "
+                    f"{here}, where rank= says {rank(key)}: give the same function on all ranks, "
+                    "one that depends on the key only")
             given, named = place(key, values)
             _in_world(world, _run_body, body, (key, *given), named)
 

@@ -86,6 +86,13 @@ def other_types(world):
     flow.wait()
 
 
+def other_mapping(world):
+    """Ranks have tasks of one key on different ranks."""
+    graph = shoal.TaskGraph(print, name="sums", rank=lambda key: (key + world.rank) % world.size)
+    graph.fulfill(1)
+    world.wait()
+
+
 def unfulfilled(world):
     graph = shoal.TaskGraph(print, 3, name="sums")
     graph.fulfill("total", 2)

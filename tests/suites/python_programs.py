@@ -346,6 +346,8 @@ class Mistakes(Programs):
                             "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
         "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
                            "a Python object by (max on rank 0|min on rank 1)",
+        "other_mapping": "'sums': task 1 has come to rank (1, where rank= says 0|0, where rank= "
+                         "says 1): give the same function",
         "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
         "two_inputs": "two values were sent to input 'left' of task 1",
         "forgotten_error": "TypeError: unsupported operand",
