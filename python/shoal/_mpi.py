@@ -72,8 +72,8 @@ def _comm(world):
     if mpi.Query_thread() < mpi.THREAD_MULTIPLE and not is_alone:
         raise _errors.ConfigError(
             "world.comm: MPI was initialized with a thread level below MPI.THREAD_MULTIPLE, and "
-            "only shoal may call it in this run. Import mpi4py.MPI before shoal.run(), with the "
-            "thread level of mpi4py.rc as it is, or give shoal.run() shared_mpi=True")
+            "only shoal may call it in this run. Let mpi4py initialize it: import mpi4py.MPI "
+            "before shoal.run(), with mpi4py.rc as it is; or give the first run shared_mpi=True")
     return mpi.COMM_WORLD if given is None else given
 
 

@@ -265,19 +265,25 @@ class _Variables:
 
     def __init__(self, options):
         self.options = {}
+        self.names = {}  # of the parameters
         for name, value in options.items():
             if value is None or value is False:
                 continue
             variable = f"SHOAL_{name.upper()}"
             if variable not in os.environ:
                 self.options[variable] = _word_of(value)
+                self.names[variable] = name
 
     def __enter__(self):
         os.environ.update(self.options)
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, traceback):
         for name in self.options:
             os.environ.pop(name, None)
+        if isinstance(error, _errors.ConfigError) and len(error.args) == 1:
+            found = re.fullmatch(r"environment variable (\w+): (.*)", str(error.args[0]), re.DOTALL)
+            if found and found[1] in self.names:
+                error.args = (f"shoal.run({self.names[found[1]]}=): {found[2]}",)
 
 
 def _option_of(words, name):

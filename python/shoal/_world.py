@@ -159,7 +159,8 @@ def allreduce(world, value, operation):
 
     With SUM, PRODUCT, MIN or MAX, arrays (numpy arrays, array.array: anything with the buffer
     protocol) of equal lengths are combined element by element, without Python; the result is a new
-    array. Their elements are signed integers or floating-point numbers of 4 or 8 bytes."""
+    array. They are contiguous in C order, and their elements signed integers or floating-point
+    numbers of 4 or 8 bytes: CheckError for others."""
     result = _allreduce_array(world, value, operation)
     if result is not None:
         return result

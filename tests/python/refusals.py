@@ -125,7 +125,10 @@ if __name__ == "__main__":
     refuses(shoal.CheckError, "no world here", shoal.current_world)
     refuses(shoal.CheckError, "takes a function of a world", shoal.run, 3)
     refuses(shoal.ConfigError, "no option 'worker'.*mean 'workers'", shoal.run, main, worker=4)
-    refuses(shoal.ConfigError, "'two'", shoal.run, main, args=[], sim_seed="two")
+    refuses(shoal.ConfigError, "^shoal.run.sim_seed=.: 'two'", shoal.run, main, args=[],
+            sim_seed="two")
+    refuses(shoal.ConfigError, "^shoal.run.workers=.: 0 is out of range", shoal.run, main, args=[],
+            workers=0)
     refuses(shoal.CheckError, "no world here", shoal.task(local))
     refuses(shoal.CheckError, "shoal.task: 3 cannot be called", shoal.task, 3)
     result = shoal.run(main)
