@@ -7,7 +7,7 @@ import functools
 import sys
 
 from . import _core, _errors
-from ._run import current_world
+from ._run import _check_name, current_world
 
 _KINDS = {float: (_core._DoubleArray, "d"), int: (_core._IntegerArray, "q")}
 
@@ -112,6 +112,7 @@ class GlobalArray:
         team: default: the world."""
 
     def __init__(self, size, dtype=float, name="array", team=None):
+        _check_name(name, "shoal.GlobalArray")
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise _errors.CheckError(f"global array {name!r}: its size is {size!r}: give a number")
         if dtype not in _KINDS:

@@ -5,7 +5,8 @@ import signal
 import typing
 
 from . import _core, _errors, _wire
-from ._run import _function_of, _in_world, _name_of, current_world
+from ._run import (_check_name, _function_of, _in_world, _integer_of, _name_of, _priority_of,
+                   current_world)
 from ._sync import _check_seconds
 
 SELF = "self"
@@ -45,12 +46,6 @@ def _peer_of(peer, what):
     return peer
 
 
-def _check_name(name, what, of="the event"):
-    if not isinstance(name, str):
-        raise _errors.CheckError(f"{what}: the name of {of} is {name!r}: give a str")
-    return name
-
-
 def _pairs_of(dependencies, what):
     pairs = []
     for dependency in dependencies:
@@ -60,13 +55,6 @@ def _pairs_of(dependencies, what):
                 "as (shoal.ANY, 'ready')")
         pairs.append((_peer_of(dependency[0], what), _check_name(dependency[1], what)))
     return pairs
-
-
-def _integer_of(value, least, most, what, wrong):
-    """The value, unless it is `wrong`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise _errors.CheckError(f"{what}: {value!r} is {wrong}")
-    return int(value)
 
 
 def _descriptor_of(file, what):
@@ -106,7 +94,7 @@ class Events:
 
     def __init__(self, name="events", team=None):
         self._world = current_world()
-        self._events = _core._Events(team or self._world, name)
+        self._events = _core._Events(team or self._world, _check_name(name, "shoal.Events"))
         self._objects = {}  # of fire_object(), by numbers, until an event has brought them
         self._numbers = itertools.count()
 
@@ -151,8 +139,10 @@ class Events:
             if retries != 0:
                 self._forget(arrived)
 
-        self._events.submit(_pairs_of(dependencies, what), run, name or _name_of(function),
-                            persistent, greedy, priority, retries, function)
+        self._events.submit(_pairs_of(dependencies, what), run,
+                            _check_name(name or _name_of(function), what, "the task's"),
+                            persistent, greedy, _priority_of(priority, what), retries,
+                            function)
 
     def fire(self, target, name, value=None, *, persistent=False):
         """Fires an event to a rank, shoal.SELF or shoal.ALL, with a copy of the value, which is
@@ -224,7 +214,9 @@ class Events:
     def cancel(self, number):
         """Cancels an event of fire_after() or of the machine, by the number that the call has
         returned; returns whether it was not fired yet."""
-        return self._events.cancel(number)
+        return self._events.cancel(_integer_of(
+            number, 0, 2**64 - 1, "Events.cancel()", "no number of an event: give one that "
+            "fire_after() or an event of the machine has returned"))
 
     def wait(self, dependencies):
         """Parks the task until the events are there, and returns them in a list. The named locks of
@@ -247,24 +239,25 @@ class Events:
         """Takes the lock of a name, of this rank; parks the task until it is free. A task that ends
         releases its locks. Raises CheckError in a handler, and where the task holds the lock;
         CancelledError when the world fails."""
-        self._events.lock(_check_name(name, "Events.lock()", "the lock"))
+        self._events.lock(_check_name(name, "Events.lock()", "the lock's"))
 
     def try_lock(self, name):
         """Whether the lock was free, and is held now. Never blocks."""
-        return self._events.try_lock(_check_name(name, "Events.try_lock()", "the lock"))
+        return self._events.try_lock(_check_name(name, "Events.try_lock()", "the lock's"))
 
     def unlock(self, name):
         """Releases the lock of a name. Never blocks. Raises CheckError unless the task holds it."""
-        self._events.unlock(_check_name(name, "Events.unlock()", "the lock"))
+        self._events.unlock(_check_name(name, "Events.unlock()", "the lock's"))
 
     def locked(self, name):
         """Holds the lock of a name for a block: `with events.locked("results"):`."""
-        return _Locked(self, _check_name(name, "Events.locked()", "the lock"))
+        return _Locked(self, _check_name(name, "Events.locked()", "the lock's"))
 
     def remove(self, task_name):
         """Removes the earliest submitted task of a name; returns whether there was one."""
-        return self._events.remove(task_name)
+        return self._events.remove(_check_name(task_name, "Events.remove()", "the task's"))
 
     def is_submitted(self, task_name):
         """Whether a task of this name waits for events, or is persistent."""
-        return self._events.is_submitted(task_name)
+        return self._events.is_submitted(
+            _check_name(task_name, "Events.is_submitted()", "the task's"))

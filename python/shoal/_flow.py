@@ -6,7 +6,8 @@ import inspect
 import sys
 
 from . import _core, _errors
-from ._run import _call_to_end, _function_of, _in_world, _name_of, current_world
+from ._run import (_call_to_end, _check_name, _function_of, _in_world, _name_of, _priority_of,
+                   current_world)
 from ._world import _rank_of
 
 
@@ -145,8 +146,8 @@ class FlowTask:
         self._signature = inspect.signature(function)
         self._modes = modes
         self._flow = flow
-        self._name = name or _name_of(function).rpartition(".")[2]
-        self._priority = _number_of(priority, f"the priority of {self._name}")
+        self._name = _check_name(name or _name_of(function).rpartition(".")[2], "a flow task")
+        self._priority = _priority_of(priority, f"flow task {self._name}")
         self._rank = rank
         self._retries = _number_of(retries, f"retries of {self._name}")
         self._codelet = _core._Codelet(self._name)
@@ -167,8 +168,9 @@ class FlowTask:
         """The same task with other options."""
         made = copy.copy(self)
         if name is not None and name != self._name:
-            made._name, made._codelet = name, _core._Codelet(name)
-        made._priority = self._priority if priority is None else _number_of(priority, "priority")
+            made._name, made._codelet = name, _core._Codelet(_check_name(name, "a flow task"))
+        made._priority = self._priority if priority is None else _priority_of(
+            priority, f"flow task {made._name}")
         made._rank = self._rank if rank is None else rank
         made._retries = self._retries if retries is None else _number_of(retries, "retries")
         return made
@@ -288,6 +290,7 @@ class Flow:
     def __init__(self, name="flow", team=None, *, tasks_max=4096, check_reads=False):
         self._world = current_world()
         self._team = team or self._world
+        _check_name(name, "shoal.Flow")
         if _number_of(tasks_max, f"flow {name!r}: tasks_max") < 1:
             raise _errors.CheckError(f"flow {name!r}: tasks_max is {tasks_max}: give 1 at least")
         self._flow = _core._Flow(self._team, name, tasks_max, bool(check_reads))
@@ -305,7 +308,7 @@ class Flow:
                 it.
             owner: the rank where it lives, and where tasks that change it run.
             name: in reports."""
-        name = name or f"datum {self._count}"
+        name = _check_name(name or f"datum {self._count}", f"flow {self._name!r}", "the datum's")
         if not _is_array(value):
             return self._register(value, None, owner, name)
         self._check_array(value, name)

@@ -6,7 +6,7 @@ import pickle
 import struct
 
 from . import _core, _errors, _wire
-from ._run import _function_of, current_world
+from ._run import _check_name, _function_of, current_world
 
 _TEXT_MAX = 80  # characters of a key in reports
 
@@ -187,6 +187,7 @@ class TaskGraph:
     frozensets of them, and objects of classes of the program. Equal numbers are one key."""
 
     def __init__(self, task, indegree=None, *, rank=None, priority=None, name="graph", team=None):
+        _check_name(name, "shoal.TaskGraph")
         _function_of(task, f"task graph {name!r}: task")
         for what, function in (("rank", rank), ("priority", priority)):
             if function is not None:

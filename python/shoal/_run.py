@@ -53,6 +53,25 @@ def _end_states():
             _states.pop(key, None)
 
 
+def _check_name(name, what, of="its"):
+    """The name that a program gives: `of`, with "name" behind it, in errors."""
+    if not isinstance(name, str):
+        raise _errors.CheckError(f"{what}: {of} name is {name!r}: give a str")
+    return name
+
+
+def _integer_of(value, least, most, what, wrong):
+    """The value, unless it is `wrong`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or (
+            not least <= value.__index__() <= most):
+        raise _errors.CheckError(f"{what}: {value!r} is {wrong}")
+    return value.__index__()
+
+
+def _priority_of(value, what):
+    return _integer_of(value, -2**31, 2**31 - 1, what, "no priority: give an integer of 32 bits")
+
+
 _UNFINISHED = types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType
 _YIELDS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 

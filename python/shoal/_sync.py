@@ -3,7 +3,7 @@
 import math
 
 from . import _core, _errors
-from ._run import _call_to_end, _function_of, current_world
+from ._run import _call_to_end, _check_name, _function_of, _integer_of, current_world
 
 
 class Promise:
@@ -14,7 +14,7 @@ class Promise:
         name: in reports."""
 
     def __init__(self, name="a promise"):
-        self._promise = _core._Promise(current_world(), name)
+        self._promise = _core._Promise(current_world(), _check_name(name, "shoal.Promise"))
         self._future = self._promise.future()
 
     @property
@@ -42,7 +42,9 @@ class Semaphore:
         name: in reports."""
 
     def __init__(self, permits, name="a semaphore"):
-        self._semaphore = _core._Semaphore(current_world(), permits, name)
+        permits = _integer_of(permits, 0, 2**63 - 1, "shoal.Semaphore", "no number of permits")
+        self._semaphore = _core._Semaphore(current_world(), permits,
+                                           _check_name(name, "shoal.Semaphore"))
 
     def acquire(self):
         """Takes a permit; parks the task until there is one. Raises CheckError in a handler,
@@ -51,7 +53,8 @@ class Semaphore:
 
     def release(self, count=1):
         """Returns permits. Never blocks."""
-        self._semaphore.release(count)
+        self._semaphore.release(_integer_of(count, 0, 2**63 - 1, "Semaphore.release()",
+                                            "no number of permits"))
 
     def __enter__(self):
         self._semaphore.acquire()
@@ -68,7 +71,7 @@ class Mutex:
         name: in reports."""
 
     def __init__(self, name="a mutex"):
-        self._mutex = _core._Mutex(current_world(), name)
+        self._mutex = _core._Mutex(current_world(), _check_name(name, "shoal.Mutex"))
 
     def lock(self):
         """Locks it; parks the task until it is free. Raises CheckError in a handler, CancelledError
@@ -95,6 +98,7 @@ class Mutex:
 def sleep(seconds):
     """Parks the task for a time in seconds, virtual ones in a simulation. Raises CheckError in a
     handler, CancelledError when the world fails."""
+    _check_seconds(seconds, "shoal.sleep()")
     _core._sleep(seconds)
 
 
@@ -191,7 +195,7 @@ class Counter:
 
 
 def _check_seconds(seconds, what, is_finite=False):
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+    if isinstance(seconds, bool) or not hasattr(seconds, "__float__") or not seconds >= 0:
         raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds: give a number that is "
                                  "not negative")
     if is_finite and math.isinf(seconds):

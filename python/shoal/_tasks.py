@@ -6,7 +6,8 @@ import functools
 import sys
 
 from . import _core, _errors
-from ._run import _call_to_end, _function_of, _name_of, current_world
+from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of,
+                   current_world)
 from ._sync import Promise
 from ._wire import _is_found_by_name
 
@@ -114,8 +115,8 @@ class Task:
     def __init__(self, function, name=None, priority=0, rank=None, retries=0):
         functools.update_wrapper(self, function)
         self._function = function
-        self._name = name or _name_of(function)
-        self._priority = priority
+        self._name = _check_name(name or _name_of(function), "a task", "its")
+        self._priority = _priority_of(priority, f"task {self._name}")
         self._rank = rank
         self._retries = retries
         if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries < 2**31:

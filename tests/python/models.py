@@ -122,7 +122,7 @@ def check_objects_in_events(world, events):
     for _ in range(3):
         assert events.wait([(shoal.SELF, "always")])[0].value is book
     assert events.retrieve_any([(shoal.SELF, "book")]) == []
-    refuses(shoal.CheckError, "name of the event is 3", events.fire_object, 3, book)
+    refuses(shoal.CheckError, "the event 3: its name is 3", events.fire_object, 3, book)
 
 
 def check_retries(world, events):
@@ -184,8 +184,8 @@ def check_named_locks(world, events):
     assert world.submit(events.try_lock, "count").result() is False
     events.unlock("count")
     refuses(shoal.CheckError, "count", events.unlock, "count")
-    refuses(shoal.CheckError, "name of the lock is None", events.lock, None)
-    refuses(shoal.CheckError, "name of the lock is 1", events.locked, 1)
+    refuses(shoal.CheckError, "the lock's name is None", events.lock, None)
+    refuses(shoal.CheckError, "the lock's name is 1", events.locked, 1)
 
 
 def check_machine(world, events):

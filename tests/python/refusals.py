@@ -79,6 +79,33 @@ def check_functions(world):
     world.barrier()
 
 
+def check_names(world):
+    """Names, numbers and times, wherever they are given."""
+    events, flow, print_it = shoal.Events(), shoal.Flow(), {"function": print}
+    for make, keywords in ((shoal.Events, {}), (shoal.Flow, {}), (shoal.Mutex, {}),
+                           (shoal.Promise, {}), (shoal.Semaphore, {"permits": 1}),
+                           (shoal.GlobalArray, {"size": 3}), (shoal.TaskGraph, {"task": print}),
+                           (shoal.task, print_it), (shoal.flow_task, print_it),
+                           (flow.data, {"value": 1}), (shoal.task(print).with_options, {}),
+                           (shoal.flow_task(print).with_options, {}),
+                           (events.submit, {"dependencies": [], "function": print})):
+        refuses(shoal.CheckError, "name is 5: give a str", make, **keywords, name=5)
+    for make, keywords in ((shoal.task, print_it), (shoal.flow_task, print_it),
+                           (shoal.flow_task(print).with_options, {}),
+                           (shoal.task(print).with_options, {}),
+                           (events.submit, {"dependencies": [], "function": print})):
+        for bad in (10**12, 1.5, "high"):
+            refuses(shoal.CheckError, f"{bad!r} is no priority: give", make, **keywords,
+                    priority=bad)
+    for bad in ("x", -1, None, 2**64):
+        refuses(shoal.CheckError, f"Events.cancel..: {bad!r} is no number", events.cancel, bad)
+        refuses(shoal.CheckError, f"{bad!r} is no number of permits", shoal.Semaphore, bad)
+    refuses(shoal.CheckError, "the task's name is 5", events.remove, 5)
+    refuses(shoal.CheckError, "the task's name is 5", events.is_submitted, 5)
+    refuses(shoal.CheckError, "shoal.sleep..: a time of 'x' seconds", shoal.sleep, "x")
+    refuses(shoal.CheckError, "shoal.Timer: a time of None seconds", shoal.Timer, None, print)
+
+
 def one_of(seconds):
     return lambda function: shoal.Timer(seconds, function)
 
@@ -114,6 +141,7 @@ def main(world):
     with mutex:
         refuses(shoal.CheckError, "mine", mutex.lock)
     check_functions(world)
+    check_names(world)
     future = world.submit(local)
     assert future.result() == 1
     refuses(TypeError, "belongs to its rank", future.__reduce_ex__, 5)

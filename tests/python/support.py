@@ -3,7 +3,7 @@
 import re
 
 
-def refuses(kind, pattern, function, *arguments, **keywords):
+def refuses(kind, pattern, function, /, *arguments, **keywords):
     """The call raises an exception of this kind, whose text matches."""
     try:
         function(*arguments, **keywords)
