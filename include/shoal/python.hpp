@@ -45,6 +45,16 @@ inline const Package* find_package() {
   return package;
 }
 
+/// Sets the Python exception of a class of the package; a RuntimeError where there is no package.
+inline void set_error(const char* name, const char* text) {
+  PyObject* const module = PyImport_ImportModule("shoal");
+  PyObject* const type = module != nullptr ? PyObject_GetAttrString(module, name) : nullptr;
+  PyErr_Clear();
+  PyErr_SetString(type != nullptr ? type : PyExc_RuntimeError, text);
+  Py_XDECREF(type);
+  Py_XDECREF(module);
+}
+
 /// Returns the table of the package. **Errors**: ConfigError if the package is not there, or is not
 /// the one that the caller was built for.
 inline const Package& package() {
@@ -98,8 +108,10 @@ inline void set_error(const std::exception_ptr& error) {
   }
   try {
     std::rethrow_exception(error);
+  } catch (const ConfigError& wrong_version) {
+    detail::set_error("ConfigError", wrong_version.what());
   } catch (const Error& of_shoal) {
-    PyErr_SetString(PyExc_RuntimeError, of_shoal.what());
+    detail::set_error("Error", of_shoal.what());
   }
 }
 

@@ -264,6 +264,16 @@ class Extensions(Programs):
                                r".*/extension\.so.*python -m shoal cmake")
 
 
+    def test_another_version_is_refused(self):
+        header = self.folder() / "version.hpp"
+        header.write_text('#include <shoal/version.hpp>\n#undef SHOAL_VERSION\n'
+                          '#define SHOAL_VERSION "0.0.1"\n')
+        self.build_extension(self.core(), "-include", header)
+        said = self.run_python("extends", "copy", "--ranks", 2).output
+        self.assertRegex(said, "refused: this extension module was compiled for shoal 0.0.1, and "
+                               "the package here is .*: build the module again")
+
+
 class Failures(Programs):
 
     def fails(self, case, pattern, *arguments, code=1, output="^$", **options):
