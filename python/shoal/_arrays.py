@@ -5,6 +5,7 @@ import contextlib
 import dis
 import functools
 import sys
+import warnings
 
 from . import _core, _errors
 from ._run import _check_name, current_world
@@ -90,6 +91,26 @@ def _is_augmented(frame):
     return at >= 2 and code[at - 2] == _COPY
 
 
+class _Probe:
+    def __getitem__(self, index):
+        self.seen = _is_augmented(sys._getframe(1))
+        return 0
+
+    def __setitem__(self, index, value):
+        pass
+
+
+@functools.cache
+def _warn_of_python():
+    """Says so if this Python compiles an augmented assignment in a way that is not known."""
+    probe = _Probe()
+    probe[0:1] += 1
+    if not probe.seen:
+        warnings.warn("shoal does not know how this Python compiles `ga[i:j] += x` of a "
+                      "GlobalArray: what other ranks write to these elements meanwhile is lost",
+                      RuntimeWarning, stacklevel=4)
+
+
 class GlobalArray:
     """An array of numbers over all ranks, in blocks of equal size. Made in the main function, on all
     ranks in the same order. Its elements are 0 at first.
@@ -118,6 +139,7 @@ class GlobalArray:
         if dtype not in _KINDS:
             raise _errors.CheckError(
                 f"global array {name!r}: its dtype is {dtype!r}: give float or int")
+        _warn_of_python()
         made, self._code = _KINDS[dtype]
         self._kind = dtype
         self._name = name

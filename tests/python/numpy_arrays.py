@@ -1,10 +1,12 @@
 """numpy arrays in calls, collective operations and global arrays; lambdas by cloudpickle."""
 
 import threading
+import warnings
 
 import numpy as np
 
 import shoal
+from shoal import _arrays
 from support import refuses
 
 
@@ -76,6 +78,21 @@ def main(world):
     return world.size
 
 
+def check_warning():
+    """A Python that compiles `ga[i:j] += x` in another way is told of."""
+    known = _arrays._COPY
+    _arrays._COPY = None
+    _arrays._warn_of_python.cache_clear()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            _arrays._warn_of_python()
+            _arrays._warn_of_python()
+        assert [one.category for one in caught] == [RuntimeWarning], caught
+    finally:
+        _arrays._COPY = known
+
+
 def check_parts(world, next_rank):
     """`ga[i:j] += x` of all ranks at once loses nothing."""
     world.barrier()
@@ -137,5 +154,6 @@ def add_part(ga, value):
 
 
 if __name__ == "__main__":
+    check_warning()
     if shoal.run(main) is not None:
         print("good")
