@@ -211,9 +211,11 @@ class PyFlow {
     const auto flow = get();
     FlowValue initial;
     if (int{team_->rank()} == owner) initial.object = Object::share(value.ptr());
+    const char* const form_name = form.empty() ? nullptr : name_of_form(*flow, form);
     const OutsidePython outside;
     PyDatum datum{flow->data(std::move(initial), {.owner = Rank(owner), .name = name})};
-    if (!form.empty()) compare_form(*flow, datum, form);
+    // As an insertion, which the flow compares between the ranks.
+    if (form_name != nullptr) flow->sequence().note(form_name, datum.data.handle());
     return datum;
   }
   /// Returns whether the task runs on this rank.
@@ -272,15 +274,14 @@ class PyFlow {
   }
 
  private:
-  /// Records the form as an insertion, which the flow compares between the ranks. Insertions are
-  /// named as codelets are.
-  void compare_form(Flow& flow, const PyDatum& datum, const std::string& form) {
+  /// Name that lasts as long as the flow, as those of codelets do. **Caller**: has the GIL.
+  const char* name_of_form(Flow& flow, const std::string& form) {
     std::shared_ptr<flow::CodeletCore>& named = forms_[form];
     if (named == nullptr) {
       named = std::make_shared<flow::CodeletCore>("array " + form);
       flow.sequence().core().codelets().keep(named);
     }
-    flow.sequence().note(named->name.c_str(), datum.data.handle());
+    return named->name.c_str();
   }
   [[nodiscard]] Entered<Flow> get() const {
     return {run_, flow_, [this] {

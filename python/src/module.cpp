@@ -260,7 +260,7 @@ team::Values describe(team::Values values, const std::string& type, const std::s
   const std::lock_guard lock(mutex);
   if (types->size() >= kTypesMax && !types->contains(type + text)) return values;
   const auto [known, is_new] = types->try_emplace(type + text, *values.type);
-  known->second.spelled = known->first;
+  if (is_new) known->second.spelled = known->first;
   values.type = &known->second;
   return values;
 }

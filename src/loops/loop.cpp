@@ -277,7 +277,9 @@ Stop::Stop(const char* call, const LoopOptions& options)
 void Stop::check() const {
   // acquire pairs with the release in keep(): the error is there
   if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
-  if (is_stopped(scope_, group_)) throw_cancelled(name_, scope_);
+  if (!is_stopped(scope_, group_)) return;
+  if (scope_.failed()) sched::tell_main_of_failure(scheduler_);
+  throw_cancelled(name_, scope_);
 }
 
 void Stop::keep(const std::exception_ptr& error) {

@@ -122,6 +122,7 @@ void keep_ended(std::unique_ptr<World> world) {
 
 // Services may use the team.
 RankRuntime::~RankRuntime() {
+  sched::end_live(scheduler_);  // unless end_run() has: threads that wait use the core
   messenger_.services().clear();
   world_->end_run();
   keep_ended(std::move(world_));

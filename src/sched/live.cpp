@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "sched/parked.hpp"
 
@@ -35,13 +36,13 @@ void begin_live(const Scheduler& scheduler) {
 
 void end_live(const Scheduler& scheduler) {
   std::unique_lock lock(live().mutex);
-  const auto ended = live().users.extract(&scheduler);
+  auto ended = live().users.extract(&scheduler);
   if (ended.empty() || ended.mapped() == 0) return;
-  const auto& [key, left] = *live().last_users.emplace(&scheduler, ended.mapped()).first;
+  const int& left = live().last_users.insert(std::move(ended)).position->second;  // takes no memory
   lock.unlock();
   scheduler.waiting().list(scheduler.worker_count()).close_to_threads();
   lock.lock();
-  live().one_has_left.wait(lock, [&count = left] { return count == 0; });
+  live().one_has_left.wait(lock, [&left] { return left == 0; });
   live().last_users.erase(&scheduler);
 }
 

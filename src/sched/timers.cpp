@@ -164,13 +164,19 @@ void TimedWait::wake() {
 
 bool Waitable::wait_here_until(std::uint64_t due_ns) {
   std::optional<ForeignUse> use;
-  if (!on_worker() && !use.emplace(scheduler_)) check_live(scheduler_, describe());
+  if (!on_worker() && !use.emplace(scheduler_)) {
+    if (is_over()) return true;  // likewise
+    check_live(scheduler_, describe());
+  }
   return TimedWait(*this, due_ns).wait();
 }
 
 bool Waitable::has_come(std::uint64_t due_ns) const {
   std::optional<ForeignUse> use;
-  if (!on_worker() && !use.emplace(scheduler_)) check_live(scheduler_, describe());
+  if (!on_worker() && !use.emplace(scheduler_)) {
+    if (is_over()) return true;  // perhaps by the end of the run
+    check_live(scheduler_, describe());
+  }
   return scheduler_.env().now_ns() >= due_ns && !poll_missed();
 }
 

@@ -196,6 +196,26 @@ TEST_P(Reductions, WhoseIterationsWait_EndSoon) {
   });
 }
 
+TEST(SortOfTheMainFunction, WhenTheWorldFails_ThrowsTheFailure) {
+  const std::string text = shoal::testing::text_of<shoal::TaskError>(1, 2, [](World& world) {
+    std::atomic<bool> begun{false};
+    std::atomic<bool> fails{false};
+    world.spawn([&] {
+      while (!begun) shoal::yield();
+      fails = true;
+      throw std::runtime_error("no order");
+    });
+    std::vector<int> values(300'000);
+    std::iota(values.rbegin(), values.rend(), 0);
+    shoal::parallel_sort(values, [&](int a, int b) {
+      begun = true;
+      while (!fails) std::this_thread::yield();
+      return a < b;
+    });
+  });
+  EXPECT_THAT(text, testing::HasSubstr("no order"));
+}
+
 double sum_of(int count) {
   return shoal::parallel_reduce(0, count, 0.0, [](int i) { return std::sin(i * 0.37) * 1e3; });
 }

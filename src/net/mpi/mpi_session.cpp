@@ -204,7 +204,8 @@ void MpiSession::await_others(MpiRequest& request, const MpiOptions& options,
       say("error", waited_ns, ": the run is given up (--stall-abort)");
       abort(1);
     }
-    if (report_ns == 0 || waited_ns < report_ns) return;
+    // Few of many processes: 0, 1, 2, 4, ...
+    if (report_ns == 0 || waited_ns < report_ns || (process & (process - 1)) != 0) return;
     say("report", waited_ns, " (--stall-report)");
     report_ns = 2 * waited_ns;
   });

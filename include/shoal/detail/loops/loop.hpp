@@ -235,8 +235,8 @@ class Stop {
       throw;
     }
   }
-  /// **Errors**: the first exception of guarded work; CancelledError when the world has failed or
-  /// the caller's TaskGroup was cancelled.
+  /// **Errors**: the first exception of guarded work; CancelledError when the world has failed, in
+  /// the main function TaskError, or when the caller's TaskGroup was cancelled.
   void check() const;
   [[nodiscard]] const sched::Scheduler& scheduler() const { return scheduler_; }
 
@@ -268,7 +268,7 @@ class Watch {
       run(begin, stop);
       left_ -= stop - begin;
       begin = stop;
-      if (left_ == 0) end_piece();
+      if (left_ == 0 && begin != end) end_piece();
     }
   }
 
