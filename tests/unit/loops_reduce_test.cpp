@@ -126,12 +126,12 @@ constexpr int kCount = 10'000'000;
 
 void expect_early_ends(int workers) {
   const auto of_step = [](const auto& step) {
-    return [&step](int a, int b) {
+    return [&step](unsigned a, unsigned b) {  // scans of what was scanned overflow
       step();
       return a + b;
     };
   };
-  std::vector<int> values(1'000'000, 1);
+  std::vector<unsigned> values(1'000'000, 1);
   std::vector<std::string> names;
   for (int i = 0; i < 100'000; ++i) names.push_back(std::to_string(i * 7919 % 100'003));
   for (const bool throws : {false, true}) {
@@ -146,11 +146,11 @@ void expect_early_ends(int workers) {
       shoal::parallel_scan(values.begin(), values.end(), values.begin(), of_step(step));
     });
     expect_early_end("exclusive scan", workers, throws, [&](const auto& step) {
-      shoal::parallel_exclusive_scan(values.begin(), values.end(), values.begin(), 1,
+      shoal::parallel_exclusive_scan(values.begin(), values.end(), values.begin(), 1U,
                                      of_step(step));
     });
     expect_early_end("sort", workers, throws, [&](const auto& step) {
-      shoal::parallel_sort(values, [&](int a, int b) { return step(), a < b; });
+      shoal::parallel_sort(values, [&](unsigned a, unsigned b) { return step(), a < b; });
     });
     expect_early_end("sort of strings", workers, throws, [&](const auto& step) {
       shoal::parallel_sort(
