@@ -202,7 +202,7 @@ void MpiSession::await_others(MpiRequest& request, const MpiOptions& options,
     const std::uint64_t waited_ns = env_.now_ns() - begin_ns;
     if (options.exit_timeout_ns > 0 && waited_ns >= options.exit_timeout_ns) {
       say("error", waited_ns, ": the run is given up (--stall-abort)");
-      abort(1);
+      std::_Exit(1);  // the launcher ends the others; MPI_Abort() of several at once may hang
     }
     // Few of many processes: 0, 1, 2, 4, ...
     if (report_ns == 0 || waited_ns < report_ns || (process & (process - 1)) != 0) return;
