@@ -6,7 +6,7 @@ import zlib
 
 from . import _errors, _wire
 from ._objects import Proxy
-from ._run import current_world, state_of
+from ._run import _check_name, current_world, state_of
 from ._sync import Promise
 from ._world import _rank_of
 
@@ -173,7 +173,7 @@ class Actor(Proxy):
     def __init__(self, name):
         """Finds an actor. Parks the task until it has been created."""
         world = current_world()
-        home = _home_of(_check_name(name), world)
+        home = _home_of(_check_name(name, "shoal.Actor"), world)
         super().__init__(name=name, rank=world.call(home, _find, name).result())
 
     @classmethod
@@ -184,7 +184,7 @@ class Actor(Proxy):
         if not callable(kind):
             raise _errors.CheckError(
                 f"actor {name!r}: {kind!r} cannot be called: give a class, and its arguments")
-        home = _home_of(_check_name(name), world)
+        home = _home_of(_check_name(name, "shoal.Actor"), world)
         rank = home if rank is None else _rank_of(world, rank, f"actor {name!r}")
         world.call(rank, _create, name, kind, arguments, keywords).result()
         return _actor_of(name, rank)
@@ -199,12 +199,6 @@ class Actor(Proxy):
 
     def __repr__(self):
         return f"<shoal actor {self.name!r} on rank {self.rank}>"
-
-
-def _check_name(name):
-    if not isinstance(name, str):
-        raise _errors.CheckError(f"the name of an actor is {name!r}: give a str")
-    return name
 
 
 def _actor_of(name, rank):

@@ -112,15 +112,15 @@ def _warn_of_python():
 
 
 class GlobalArray:
-    """An array of numbers over all ranks, in blocks of equal size. Made in the main function, on all
-    ranks in the same order. Its elements are 0 at first.
+    """An array of numbers over all ranks, in blocks of equal size. Made in the main function, on
+    all ranks in the same order. Its elements are 0 at first.
 
-    `ga[3]` reads an element, and `ga[3:7]` several, from whichever ranks have them: a numpy array if
-    the program uses numpy, else an array.array. `ga[3] = x` and `ga[3:7] = values` write; writes are
-    complete after quiet(), and others see them after a barrier. `ga[3] += x` is atomic, and so is
-    `-=`; with numpy, `ga[3:7] += x` adds to each element atomically, and is complete after quiet().
-    Other operations, such as `ga[3] *= x`, read, and write later: another rank must not write
-    meanwhile. A task that reads elements of another rank is parked until they come.
+    `ga[3]` reads an element, and `ga[3:7]` several, from whichever ranks have them: a numpy array
+    if the program uses numpy, else an array.array. `ga[3] = x` and `ga[3:7] = values` write; writes
+    are complete after quiet(), and others see them after a barrier. `ga[3] += x` is atomic, and so
+    is `-=`; with numpy, `ga[3:7] += x` adds to each element atomically, and is complete after
+    quiet(). Other operations, such as `ga[3] *= x`, read, and write later: another rank must not
+    write meanwhile. A task that reads elements of another rank is parked until they come.
 
     Values are numbers: TypeError for a float in an array of int, and for a complex number;
     OverflowError for an integer of more than 64 bits; CheckError for another number of values than

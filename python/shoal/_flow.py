@@ -303,9 +303,9 @@ class Flow:
 
         Parameters:
             value: anything that can be pickled; it counts on the owner. Of an array, all ranks give
-                one of the same shape and type: tasks of the owner change that of the owner itself, and no
-                other code uses it until the flow has ended. None: no value before a task writes
-                it.
+                one of the same shape and type: tasks of the owner change that of the owner itself,
+                and no other code uses it until the flow has ended. None: no value before a task
+                writes it.
             owner: the rank where it lives, and where tasks that change it run.
             name: in reports."""
         name = _check_name(name or f"datum {self._count}", f"flow {self._name!r}", "the datum's")

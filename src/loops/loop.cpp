@@ -105,10 +105,6 @@ sched::Scheduler& checked(const char* call) {
   return scheduler;
 }
 
-std::string name_of(const char* call, const LoopOptions& options) {
-  return options.name.empty() ? call : std::string(options.name);
-}
-
 bool is_stopped(const sched::TaskScope& scope, const TaskGroup* group) {
   return scope.failed() || (group != nullptr && group->is_cancelled());
 }
@@ -272,14 +268,15 @@ Stop::Stop(const char* call, const LoopOptions& options)
     : scheduler_(checked(call)),
       scope_(sched::current_scope(scheduler_)),
       group_(sched::current_task()->group),
-      name_(name_of(call, options)) {}
+      call_(call),
+      name_(options.name) {}
 
 void Stop::check() const {
   // acquire pairs with the release in keep(): the error is there
   if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
   if (!is_stopped(scope_, group_)) return;
   if (scope_.failed()) sched::tell_main_of_failure(scheduler_);
-  throw_cancelled(name_, scope_);
+  throw_cancelled(name_of(call_, name_), scope_);
 }
 
 void Stop::keep(const std::exception_ptr& error) {

@@ -86,8 +86,8 @@ struct MpiOptions {
   /// Longest time that this process waits for the others when it comes to shoal::run() and when it
   /// exits, before it ends with an error; 0: no limit.
   std::uint64_t exit_timeout_ns = 0;
-  /// Time after which this process says that it waits for the others to come to shoal::run() as
-  /// well, and again after twice that time; 0: never.
+  /// Time after which processes 0, 1, 2, 4, ... say that they wait for others to come to
+  /// shoal::run() as well, and again after twice that time; 0: never.
   std::uint64_t report_ns = 0;
   /// Further settings that must be the same in all processes.
   std::vector<Setting> settings;

@@ -86,7 +86,7 @@ std::string variable_name(std::string_view option) {
 
 // ---- likely mistakes ----------------------------------------------------------------------------
 
-/// What other libraries call an option of shoal, in the spelling of options.
+/// Name that other libraries give to an option of shoal. Both are spelled as options are.
 struct Synonym {
   std::string_view name;
   std::string_view option;

@@ -162,14 +162,7 @@ void TimedWait::wake() {
 
 }  // namespace
 
-bool Waitable::wait_here_until(std::uint64_t due_ns) {
-  std::optional<ForeignUse> use;
-  if (!on_worker() && !use.emplace(scheduler_)) {
-    if (is_over()) return true;  // likewise
-    check_live(scheduler_, describe());
-  }
-  return TimedWait(*this, due_ns).wait();
-}
+bool Waitable::wait_here_until(std::uint64_t due_ns) { return TimedWait(*this, due_ns).wait(); }
 
 bool Waitable::has_come(std::uint64_t due_ns) const {
   std::optional<ForeignUse> use;

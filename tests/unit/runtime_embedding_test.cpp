@@ -14,7 +14,6 @@
 
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,7 +26,6 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>

@@ -138,6 +138,11 @@ class Pace {
   std::int64_t many_ = 1;
 };
 
+/// Name of a call in texts: that of its options, if they have one.
+inline std::string name_of(const char* call, std::string_view name) {
+  return name.empty() ? call : std::string(name);
+}
+
 /// A loop under way, on the stack of its caller. Counts its work: zero is its end.
 class Loop final : public sched::WaitingRoom {
  public:
@@ -163,7 +168,7 @@ class Loop final : public sched::WaitingRoom {
   [[nodiscard]] std::vector<Run> remembered() const;
 
   /// Name for its parts.
-  [[nodiscard]] std::string name() const { return name_.empty() ? call_ : std::string(name_); }
+  [[nodiscard]] std::string name() const { return name_of(call_, name_); }
   /// Adds work. **Caller**: work that is not done.
   void add(std::int64_t count) { left_.fetch_add(count, std::memory_order_relaxed); }
   /// Returns whether work that has not begun is to be skipped.
@@ -246,7 +251,8 @@ class Stop {
   sched::Scheduler& scheduler_;
   const sched::TaskScope& scope_;
   const TaskGroup* const group_;
-  const std::string name_;
+  const char* const call_;
+  const std::string_view name_;
   sync::Mutex mutex_;
   std::exception_ptr error_;  // set before failed_, and not changed after that
   std::atomic<bool> failed_{false};
