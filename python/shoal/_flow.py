@@ -7,7 +7,7 @@ import sys
 
 from . import _core, _errors
 from ._run import (_call_to_end, _check_name, _function_of, _in_world, _name_of, _priority_of,
-                   current_world)
+                   _signature_of, current_world)
 from ._world import _rank_of
 
 
@@ -143,7 +143,7 @@ class FlowTask:
     def __init__(self, function, modes, flow, name, priority, rank, retries):
         functools.update_wrapper(self, function)
         self._function = function
-        self._signature = inspect.signature(function)
+        self._signature = _signature_of(function)
         self._modes = modes
         self._flow = flow
         self._name = _check_name(name or _name_of(function).rpartition(".")[2], "a flow task")

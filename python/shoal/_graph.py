@@ -6,7 +6,7 @@ import pickle
 import struct
 
 from . import _core, _errors, _wire
-from ._run import _check_name, _function_of, current_world
+from ._run import _check_name, _function_of, _signature_of, current_world
 
 _TEXT_MAX = 80  # characters of a key in reports
 
@@ -105,7 +105,7 @@ class _Inputs:
         self.names, self.defaults, self.rest = [], {}, None
         self.keywords = set()  # that are given by name only
         try:
-            key, *parameters = inspect.signature(task).parameters.values()
+            key, *parameters = _signature_of(task).parameters.values()
         except (TypeError, ValueError):  # a function of C, or one without parameters
             return
         if key.kind is key.VAR_POSITIONAL:  # it takes whatever comes

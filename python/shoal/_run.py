@@ -72,6 +72,18 @@ def _priority_of(value, what):
     return _integer_of(value, -2**31, 2**31 - 1, what, "no priority: give an integer of 32 bits")
 
 
+def _signature_of(function):
+    """The signature of a function of the program. Raises TypeError and ValueError. That of a
+    function of C is parsed, which fails in Python before 3.11.8 and 3.12.2 if a thread, or a
+    destructor, does so as well meanwhile (python/cpython#106905)."""
+    for _ in range(9):
+        try:
+            return inspect.signature(function)
+        except SystemError:
+            pass
+    return inspect.signature(function)
+
+
 _UNFINISHED = types.CoroutineType, types.GeneratorType, types.AsyncGeneratorType
 _YIELDS = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 

@@ -180,7 +180,8 @@ class Paused(Runs):
         read."""
         path = self.file("killed.trace")
         part = pathlib.Path(path + ".part0")
-        command = [self.cholesky, "--n", "20000", "--tile", "20", "--workers", "1",
+        # Tasks that are long enough for the recorder to keep up on a busy machine.
+        command = [self.cholesky, "--n", "20000", "--tile", "100", "--workers", "1",
                    "--trace", path, "--trace-paused"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
             try:
