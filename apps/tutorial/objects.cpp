@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
     bank.fence();  // all invocations have run, on all ranks
     const long total = bank.allreduce<&Bank::balance>(std::plus<>()).get();
     if (world.rank() == 0) {
-      const std::vector<long> all = bank.call_all<&Bank::balance>().get();  // by one rank alone
+      // One rank alone asks all.
+      const std::vector<long> all = bank.call<&Bank::balance>(shoal::all_ranks).get();
       std::printf("%zu balances, in all %ld\n", all.size(), total);
     }
 

@@ -153,7 +153,7 @@ bench::Sample teams(World& world, const Options& options) {
     const bench::Stopwatch watch;
     const shoal::Handle<Sink> handle =
         shoal::construct<Sink>(world, shoal::RankSet::range(Rank(0), world.size())).get();
-    for (const std::int64_t one : handle.call_all<&Sink::next>(i).get()) {
+    for (const std::int64_t one : handle.call<&Sink::next>(shoal::all_ranks, i).get()) {
       sample.verified &= one == i + 1;
     }
     sample.seconds += watch.seconds();

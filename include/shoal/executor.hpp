@@ -147,6 +147,11 @@ class Executor : public DistributedObject<Executor> {
   [[deprecated("its name is spawn()")]] void submit(Args... args) {
     spawn<Function>(std::move(args)...);
   }
+  template <auto Function, class... Args>
+  [[deprecated("its name is spawn_with_priority()")]] void submit_with_priority(int priority,
+                                                                                Args... args) {
+    spawn_with_priority<Function>(priority, std::move(args)...);
+  }
   /// @endcond
 
   /// Returns the number of tasks of this rank that have not begun; it may be out of date at once.

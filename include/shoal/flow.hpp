@@ -216,22 +216,14 @@ class Flow {
     unpartition_request(flow::to_request(read(data)));
   }
 
-  /// Transfers of this rank since the flow was made. Sends of one version to several ranks are
-  /// merged until the value leaves. **Source**: runtime-communication-interactions thesis, section
-  /// 4.3.1.
-  struct TransferCounts {
-    std::uint64_t broadcasts = 0;        // values that left for several ranks at once
-    std::uint64_t recipients = 0;        // ranks that they went to, together
-    std::uint64_t missed = 0;            // sends of values that had left for another rank before
-    std::uint64_t announced = 0;         // values that waited until the receiver asked for them
-    std::uint64_t early_bytes_most = 0;  // received before they were expected, at one time
-    std::uint64_t broadcast_bytes = 0;   // sizes of the values that were broadcast, each once
-    std::uint64_t broadcast_bytes_most = 0;  // size of the largest of them
-    std::uint64_t missed_bytes = 0;          // sizes of the values of missed sends
-    std::uint64_t missed_bytes_most = 0;     // size of the largest of them
-  };
-  /// Returns the counts of this rank, including those of its sub-flows. **Caller**: any thread.
-  [[nodiscard]] TransferCounts transfer_counts() const;
+  /// Returns the transfers of this rank, with those of its sub-flows. **Caller**: any thread.
+  [[nodiscard]] FlowStatistics statistics() const;
+  /// @cond deprecated
+  using TransferCounts [[deprecated("its name is shoal::FlowStatistics")]] = FlowStatistics;
+  [[deprecated("its name is statistics()")]] [[nodiscard]] FlowStatistics transfer_counts() const {
+    return statistics();
+  }
+  /// @endcond
 
   /// Makes another inserter of the same flow, for a task or thread of its own: its tasks have an
   /// order of their own. Made on all ranks in the same order. A datum is used by one inserter at a

@@ -94,18 +94,6 @@ class Invoker {
   /// Invokes `Function` on all ranks; returns the futures of its results.
   template <auto Function, class... Args>
   [[nodiscard]] auto call(AllRanks /*all*/, const Args&... args) const {
-    return call_all<Function>(args...);
-  }
-  /// Invokes `Function` on all ranks and waits; returns a vector of its results in the order of
-  /// ranks, or nothing if it returns void. **Blocks**: parks the caller; its worker goes on.
-  template <auto Function, class... Args>
-  auto sync(AllRanks /*all*/, const Args&... args) const {
-    sched::check_may_wait("sync() of an object");
-    return call_all<Function>(args...).get();
-  }
-  /// Invokes `Function` on all ranks; returns the futures of its results.
-  template <auto Function, class... Args>
-  [[nodiscard]] auto call_all(const Args&... args) const {
     using Result = typename object::Method<Function, Root>::Result;
     const object::Place place = this->place();
     std::vector<Future<Result>> each;
@@ -115,19 +103,34 @@ class Invoker {
     }
     return Futures<Result>(std::move(each));
   }
+  /// Invokes `Function` on all ranks and waits; returns a vector of its results in the order of
+  /// ranks, or nothing if it returns void. **Blocks**: parks the caller; its worker goes on.
+  template <auto Function, class... Args>
+  auto sync(AllRanks /*all*/, const Args&... args) const {
+    sched::check_may_wait("sync() of an object");
+    return call<Function>(all_ranks, args...).get();
+  }
+  /// @cond deprecated
+  template <auto Function, class... Args>
+  [[deprecated("its name is call(), with all_ranks as its target")]] [[nodiscard]] auto call_all(
+      const Args&... args) const {
+    return call<Function>(all_ranks, args...);
+  }
+  /// @endcond
   /// Invokes `Function` on all ranks; returns the future of its results, combined with operation(a,
   /// b) in the order of ranks.
   template <auto Function, class Operation, class... Args>
   [[nodiscard]] auto reduce(Operation operation, const Args&... args) const {
     using Result = typename object::Method<Function, Root>::Result;
     team::check_operation<Result, Operation>();
-    return call_all<Function>(args...).then(
-        [operation = std::move(operation)](std::vector<Result> values) mutable {
-          Result sum = std::move(values.front());
-          for (std::size_t n = 1; n < values.size(); ++n) sum = operation(sum, values[n]);
-          return sum;
-        },
-        "reduce() of an object");
+    return call<Function>(all_ranks, args...)
+        .then(
+            [operation = std::move(operation)](std::vector<Result> values) mutable {
+              Result sum = std::move(values.front());
+              for (std::size_t n = 1; n < values.size(); ++n) sum = operation(sum, values[n]);
+              return sum;
+            },
+            "reduce() of an object");
   }
 
   // --- collectives: called by all ranks of the team, in the same order as its other collective

@@ -125,7 +125,7 @@ Function<void()> share_function(F f) {
 }
 /// Takes part in the multicast of a payload that `message` announces.
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    CastSteps steps);
+                    MulticastSteps steps);
 /// Receives a payload, by receive_large() or as part of a multicast, in `place`, and then calls
 /// `arrived`; drops it, and throws, where that cannot be prepared.
 template <class F>
@@ -146,7 +146,7 @@ void receive_payload(const Message& message, const LargeHeader& header, std::spa
 /// Receives a payload for a recipient that only reads it: `steps.arrived` runs when the payload is
 /// there, and `steps.done` afterwards, when this rank has forwarded it.
 void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                      const std::string& name, CastSteps steps);
+                      const std::string& name, MulticastSteps steps);
 void drop_payload(const Message& message, const LargeHeader& header);
 /// Reads the header of a large message; sets `arguments` to the bytes after it.
 LargeHeader split_large(const Message& message, std::span<const std::byte>& arguments);

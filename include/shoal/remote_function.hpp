@@ -105,10 +105,10 @@ struct CallHandler {
 
 /// A promise that is published, and its future.
 template <class Result>
-struct Awaited {
-  explicit Awaited(TeamCore& core)
-      : Awaited(core, Promise<Result>(core.scheduler(), sched::StaticName{"a call"})) {}
-  Awaited(TeamCore& core, Promise<Result>&& promise)
+struct PendingCall {
+  explicit PendingCall(TeamCore& core)
+      : PendingCall(core, Promise<Result>(core.scheduler(), sched::StaticName{"a call"})) {}
+  PendingCall(TeamCore& core, Promise<Result>&& promise)
       : future(promise.future()), reply(publish(core, std::move(promise))) {}
   Future<Result> future;
   RemotePromise<Result> reply;
@@ -121,7 +121,7 @@ auto call_as(TeamCore& core, Rank target, TypeList<Ws...> /*wires*/, Args&&... a
   (check_fraction<std::remove_cvref_t<Args>, Ws>(), ...);
   const std::uint32_t handler = CallHandler<Named, Storage<Ws>...>::handler.index();
   (check_number<Ws>(core, handler, args), ...);
-  Awaited<CallResult<Named, Storage<Ws>...>> awaited(core);
+  PendingCall<CallResult<Named, Storage<Ws>...>> awaited(core);
   send_static<CallHandler<Named, Storage<Ws>...>>(
       core, target, awaited.reply, wire::own<Storage<Ws>>(std::forward<Args>(args))...);
   return std::move(awaited.future);
@@ -174,7 +174,7 @@ class RemoteFunction {
   /// when the function throws; the team does not fail then.
   template <class... Args>
   [[nodiscard]] Future<Result> call(Rank target, Args&&... args) const {
-    team::Awaited<Result> awaited(*core_);
+    team::PendingCall<Result> awaited(*core_);
     ask_.send(target, awaited.reply, std::forward<Args>(args)...);
     return std::move(awaited.future);
   }

@@ -20,7 +20,7 @@ namespace shoal {
 template <class T>
 struct RemotePromise {
   /// World rank that has the promise.
-  int rank = -1;
+  Rank rank{-1};
   /// 1: the promise was published in the world, and answers travel in the world, as its rank may
   /// not have made the team of the code that answers yet; 0: in a team.
   std::uint32_t in_world = 0;

@@ -12,11 +12,11 @@ namespace shoal {
 
 namespace event {
 
-void check_type(const Content& content, const Asked& asked) {
-  if (content.type == asked.type && content.signature == asked.signature) return;
+void check_type(const Content& content, const RequestedType& requested) {
+  if (content.type == requested.type && content.signature == requested.signature) return;
   Content wanted;
-  wanted.type = asked.type;
-  wanted.type_text = asked.type_text;
+  wanted.type = requested.type;
+  wanted.type_text = requested.type_text;
   throw CheckError(
       fmt::format("event \"{}\" from rank {} was fired with {}, not with {}: get it as it was "
                   "fired",
@@ -54,7 +54,8 @@ void Events::submit_body(const std::vector<EventDependency>& dependencies,
   core_->submit(dependencies, body, options);
 }
 
-Events::Draft Events::draft(std::string_view name, bool persistent, const event::Asked& what) {
+Events::Draft Events::draft(std::string_view name, bool persistent,
+                            const event::RequestedType& what) {
   auto content = std::make_shared<event::Content>();
   content->name = name;
   content->persistent = persistent;

@@ -52,7 +52,7 @@ Flow Flow::sub_flow(std::string name) {
   return {core_, core_->add_sequence(std::move(name), sequence_->options())};
 }
 
-Flow::TransferCounts Flow::transfer_counts() const {
+FlowStatistics Flow::statistics() const {
   const auto value = [](const std::atomic<std::uint64_t>& count) {
     return count.load(std::memory_order_relaxed);
   };

@@ -22,7 +22,7 @@ CacheCore::~CacheCore() { self_->store(nullptr, std::memory_order_release); }
 
 void CacheCore::note_use(const CacheKey& key) { policy_->on_use(key); }
 
-CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
+CacheCore::SharedFetch CacheCore::begin(const CacheKey& key) {
   ++statistics_.fetches;
   auto fetch = std::make_shared<Fetching>(
       Fetching{key, Promise<Copy>(scheduler_, fetch_name_ + to_string(key)), {}, phase_, self_});
@@ -35,14 +35,14 @@ CacheCore::Awaited CacheCore::begin(const CacheKey& key) {
   return {std::move(fetch), true};
 }
 
-CacheCore::Awaited CacheCore::join(const CacheKey& key) {
+CacheCore::SharedFetch CacheCore::join(const CacheKey& key) {
   const FetchRef* const fetch = current_.find(key);
   if (fetch == nullptr) return begin(key);
   return {*fetch, false};
 }
 
 // A request that is refused at the call ends its fetch, as others may wait for it already.
-void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
+void CacheCore::send(const CacheKey& key, const SharedFetch& awaited) {
   if (!awaited.begins) return;
   try {
     fetch_(key, awaited.fetch);
@@ -51,7 +51,7 @@ void CacheCore::send(const CacheKey& key, const Awaited& awaited) {
   }
 }
 
-Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
+Copy CacheCore::await(const CacheKey& key, const SharedFetch& awaited) {
   send(key, awaited);
   sched::CompletionOf<Copy>& result = *awaited.fetch->result;
   if (!result.is_ready()) result.await();
@@ -60,7 +60,7 @@ Copy CacheCore::await(const CacheKey& key, const Awaited& awaited) {
 }
 
 CacheCore::Found CacheCore::get(const CacheKey& key) {
-  Awaited awaited;
+  SharedFetch awaited;
   {
     const sync::StoreReleaseLock lock(mutex_);
     if (const Entry* const entry = fresh(key)) return {entry->copy, true, entry->fetched_in};
@@ -77,7 +77,7 @@ CacheCore::Found CacheCore::find_phased(const CacheKey& key) {
 }
 
 Copy CacheCore::fetch(const CacheKey& key) {
-  Awaited awaited;
+  SharedFetch awaited;
   {
     const sync::StoreReleaseLock lock(mutex_);
     ++statistics_.misses;
@@ -89,7 +89,7 @@ Copy CacheCore::fetch(const CacheKey& key) {
 }
 
 void CacheCore::prefetch(const CacheKey& key) {
-  Awaited awaited;
+  SharedFetch awaited;
   {
     const sync::StoreReleaseLock lock(mutex_);
     if (entries_.find(key) != nullptr) return;

@@ -136,11 +136,11 @@ void StallWatch::turn() {
                              now_ns >= round_->deadline_ns)) {
     end_round();
   }
-  if (asked_.has_value() && now_ns >= asked_->deadline_ns) {
+  if (request_.has_value() && now_ns >= request_->deadline_ns) {
     // The candidates are 0, 1, 2, 4, ..., so that a few steps leave a whole node behind that has
     // failed.
-    const int next = std::max(1, 2 * asked_->candidate);
-    ask(std::min(next, layout_.process), asked_->signalled);
+    const int next = std::max(1, 2 * request_->candidate);
+    ask(std::min(next, layout_.process), request_->signalled);
   }
   if (told_to_end_.load(std::memory_order_seq_cst)) {
     wait_for(kLauncherNs, [] { return false; });
@@ -199,7 +199,7 @@ std::uint64_t StallWatch::until_next_ns() const {
   if (options_.stall_ns > 0) ns = std::clamp(report_after_ns() / 8, kShortestNs, kLongestNs);
   const std::uint64_t now_ns = env_.now_ns();
   for (const auto deadline_ns : {round_.has_value() ? round_->deadline_ns : now_ns + ns,
-                                 asked_.has_value() ? asked_->deadline_ns : now_ns + ns}) {
+                                 request_.has_value() ? request_->deadline_ns : now_ns + ns}) {
     ns = std::min(ns, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
   }
   return ns;
@@ -250,8 +250,8 @@ void StallWatch::notice(bool signalled) {
     round_->signalled = round_->signalled || signalled;
     return;
   }
-  if (asked_.has_value()) {
-    asked_->signalled = asked_->signalled || signalled;
+  if (request_.has_value()) {
+    request_->signalled = request_->signalled || signalled;
     return;
   }
   ask(0, signalled);
@@ -261,7 +261,7 @@ void StallWatch::notice(bool signalled) {
 // the part itself if a signal asked for it, or if this state has lasted for long. The only process
 // of a world receives nothing anyway.
 void StallWatch::ask(int candidate, bool signalled) {
-  asked_.reset();
+  request_.reset();
   Gathered mine = gather();
   if (stop_.load(std::memory_order_seq_cst)) return;
   const bool deaf = mine.speaker == nullptr;
@@ -273,7 +273,7 @@ void StallWatch::ask(int candidate, bool signalled) {
   RankRuntime& speaker = deaf ? *ranks_.front() : *mine.speaker;
   send(StallMessages::ask, speaker, candidate, StallAsk{++asks_sent_, signalled, mine.parts}, true);
   if (!deaf) {
-    asked_ = Asked{signalled, candidate, env_.now_ns() + options_.request_ns};
+    request_ = Request{signalled, candidate, env_.now_ns() + options_.request_ns};
     return;
   }
   const bool ends = ends_after(activity_.quiet_ns() / kDeafFactor);
@@ -314,7 +314,7 @@ void StallWatch::take_mail() {
 // Each rank of a process may receive the same request: one answer is enough.
 void StallWatch::answer_request(int process, Rank asker, std::uint64_t round) {
   const auto [seen, is_new] = rounds_seen_.try_emplace(process, asker, round);
-  asked_.reset();  // another thread collects, or has just written
+  request_.reset();  // another thread collects, or has just written
   collected_ns_ = env_.now_ns();
   if (!is_new && seen->second.second >= round) return;
   seen->second = {asker, round};

@@ -92,7 +92,7 @@ class StallWatch {
 
  private:
   /// A request of this process without an answer.
-  struct Asked {
+  struct Request {
     bool signalled = false;
     int candidate = 0;  // the process that was asked
     std::uint64_t deadline_ns = 0;
@@ -151,7 +151,7 @@ class StallWatch {
   int deaf_reports_for_ = 1;        // stalls_ at the last report of this process alone
   std::optional<StallRound> round_;
   std::uint64_t rounds_ = 0;
-  std::optional<Asked> asked_;
+  std::optional<Request> request_;
   std::uint64_t asks_sent_ = 0;
   std::map<int, std::uint64_t> asks_seen_;                     // by process: the last number
   std::map<int, std::pair<Rank, std::uint64_t>> rounds_seen_;  // by process: the last answered

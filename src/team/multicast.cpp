@@ -176,14 +176,14 @@ namespace {
 // carry payloads of few segments.
 bool carries(bool is_urgent, const MulticastTree& tree, std::size_t bytes) {
   constexpr int kWide = 4;
-  constexpr std::size_t kBytesMax = 2 * PayloadCasts::kSegmentBytes;
+  constexpr std::size_t kBytesMax = 2 * PayloadMulticasts::kSegmentBytes;
   if (is_urgent) return false;
   return tree.shape == TreeShape::flat ||
          (tree.shape == TreeShape::k_ary && tree.arity >= kWide && bytes <= kBytesMax);
 }
 
 std::size_t segments_of(std::size_t bytes) {
-  return (bytes + PayloadCasts::kSegmentBytes - 1) / PayloadCasts::kSegmentBytes;
+  return (bytes + PayloadMulticasts::kSegmentBytes - 1) / PayloadMulticasts::kSegmentBytes;
 }
 
 bool are_local(const TeamCore& core, std::span<const Rank> ranks) {

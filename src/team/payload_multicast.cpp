@@ -14,8 +14,8 @@
 namespace shoal::team {
 
 // Except for its key, only the handlers of the rank use it, one at a time.
-struct PayloadCasts::Cast {
-  CastKey key;
+struct PayloadMulticasts::Multicast {
+  PayloadKey key;
   bool joined = false;
   std::span<const std::byte> bytes;
   std::span<std::byte> place;  // the same, at a recipient
@@ -24,13 +24,13 @@ struct PayloadCasts::Cast {
   std::vector<Rank> children;  // that are still to be ready
   std::vector<Rank> ready;     // that have memory
   std::size_t unreleased = 0;  // segments that a transport or child still reads
-  CastSteps steps;
+  MulticastSteps steps;
 
   [[nodiscard]] std::span<const std::byte> segment(std::size_t index) const {
     const std::size_t begin = index * kSegmentBytes;
     return bytes.subspan(begin, std::min(kSegmentBytes, bytes.size() - begin));
   }
-  void start(std::span<const std::byte> payload, std::vector<Rank> below, CastSteps then) {
+  void start(std::span<const std::byte> payload, std::vector<Rank> below, MulticastSteps then) {
     joined = true;
     bytes = payload;
     here.resize((payload.size() + kSegmentBytes - 1) / kSegmentBytes);
@@ -40,13 +40,14 @@ struct PayloadCasts::Cast {
 };
 
 /// Handlers of the messages between a recipient and its parent.
-struct PayloadCasts::Handlers {
+struct PayloadMulticasts::Handlers {
   static void ready(const MessageContext& context, std::int32_t origin, std::uint64_t number,
                     bool at_root) {
-    PayloadCasts::of(context.core()).on_ready({origin, number, at_root}, context.world_source());
+    PayloadMulticasts::of(context.core())
+        .on_ready({origin, number, at_root}, context.world_source());
   }
   static void segment(void* /*self*/, const Message& message) {
-    PayloadCasts::of(*message.core).on_segment(message);
+    PayloadMulticasts::of(*message.core).on_segment(message);
   }
   // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): registers itself
   static inline StaticHandler segment_handler{"shoal::multicast_segment",
@@ -54,90 +55,92 @@ struct PayloadCasts::Handlers {
                                               Delivery::inlined, &invoke_each<&segment>};
 };
 
-PayloadCasts::~PayloadCasts() = default;
+PayloadMulticasts::~PayloadMulticasts() = default;
 
-PayloadCasts& PayloadCasts::of(TeamCore& core) {
-  return core.services().obtain<PayloadCasts>(
-      [&core] { return std::make_unique<PayloadCasts>(core); });
+PayloadMulticasts& PayloadMulticasts::of(TeamCore& core) {
+  return core.services().obtain<PayloadMulticasts>(
+      [&core] { return std::make_unique<PayloadMulticasts>(core); });
 }
 
-PayloadCasts::SharedCast PayloadCasts::find(const CastKey& key) {
+PayloadMulticasts::SharedMulticast PayloadMulticasts::find(const PayloadKey& key) {
   const sync::Lock lock(mutex_);
-  SharedCast& cast = casts_[key];
-  if (cast == nullptr) {
-    cast = std::make_shared<Cast>();
-    cast->key = key;
+  SharedMulticast& multicast = multicasts_[key];
+  if (multicast == nullptr) {
+    multicast = std::make_shared<Multicast>();
+    multicast->key = key;
   }
-  return cast;
+  return multicast;
 }
 
-CastKey PayloadCasts::begin(std::span<const std::byte> bytes, std::vector<Rank> children,
-                            Function<void()> done) {
-  auto cast = std::make_shared<Cast>();
-  cast->start(bytes, std::move(children), {nullptr, std::move(done)});
-  cast->here.flip();
+PayloadKey PayloadMulticasts::begin(std::span<const std::byte> bytes, std::vector<Rank> children,
+                                    Function<void()> done) {
+  auto multicast = std::make_shared<Multicast>();
+  multicast->start(bytes, std::move(children), {nullptr, std::move(done)});
+  multicast->here.flip();
   const sync::Lock lock(mutex_);
-  cast->key = {core_.messenger().rank().value(), ++numbers_, true};
-  casts_.emplace(cast->key, cast);
-  return cast->key;
+  multicast->key = {core_.messenger().rank().value(), ++numbers_, true};
+  multicasts_.emplace(multicast->key, multicast);
+  return multicast->key;
 }
 
-void PayloadCasts::join(const CastKey& key, CastPlace place, std::span<std::byte> bytes,
-                        CastSteps steps) {
-  const SharedCast cast = find(key);
-  cast->start(bytes, std::move(place.children), std::move(steps));
-  cast->place = bytes;
-  cast->missing = cast->here.size();
-  for (const Rank child : cast->ready) std::erase(cast->children, child);
+void PayloadMulticasts::join(const PayloadKey& key, MulticastPlace place,
+                             std::span<std::byte> bytes, MulticastSteps steps) {
+  const SharedMulticast multicast = find(key);
+  multicast->start(bytes, std::move(place.children), std::move(steps));
+  multicast->place = bytes;
+  multicast->missing = multicast->here.size();
+  for (const Rank child : multicast->ready) std::erase(multicast->children, child);
   const Rank parent = core_.from_world(place.parent);
   send(core_, parent, am<&Handlers::ready>, key.origin, key.number, place.below_root);
-  advance(cast);
+  advance(multicast);
 }
 
-void PayloadCasts::on_ready(const CastKey& key, Rank child) {
-  const SharedCast cast = find(key);
-  cast->ready.push_back(child);
-  if (!cast->joined) return;
-  std::erase(cast->children, child);
-  for (std::size_t i = 0; i < cast->here.size(); ++i) {
-    if (cast->here[i]) send_segment(cast, i, child);
+void PayloadMulticasts::on_ready(const PayloadKey& key, Rank child) {
+  const SharedMulticast multicast = find(key);
+  multicast->ready.push_back(child);
+  if (!multicast->joined) return;
+  std::erase(multicast->children, child);
+  for (std::size_t i = 0; i < multicast->here.size(); ++i) {
+    if (multicast->here[i]) send_segment(multicast, i, child);
   }
-  advance(cast);
+  advance(multicast);
 }
 
-void PayloadCasts::on_segment(const Message& message) {
+void PayloadMulticasts::on_segment(const Message& message) {
   std::span<const std::byte> rest;
   const LargeHeader header = split_large(message, rest);
   if (message.dropped) return drop_large(message, header);
   const auto [origin, number, index] = decode<std::int32_t, std::uint64_t, std::uint64_t>(rest);
-  const SharedCast cast = find({origin, number, false});
-  const bool fits = cast->joined && index < cast->here.size() && !cast->here[index] &&
-                    cast->segment(index).size() == header.size_bytes;
+  const SharedMulticast multicast = find({origin, number, false});
+  const bool fits = multicast->joined && index < multicast->here.size() &&
+                    !multicast->here[index] &&
+                    multicast->segment(index).size() == header.size_bytes;
   if (!fits) drop_large(message, header);
   SHOAL_CHECK(fits, "an unexpected segment of a multicast has come");
-  auto arrived =
-      make_event(core_, "a multicast", [this, cast, index] { segment_arrived(cast, index); });
-  receive_large(message, header, cast->place.subspan(index * kSegmentBytes, header.size_bytes),
+  auto arrived = make_event(core_, "a multicast",
+                            [this, multicast, index] { segment_arrived(multicast, index); });
+  receive_large(message, header, multicast->place.subspan(index * kSegmentBytes, header.size_bytes),
                 std::move(arrived));
 }
 
-void PayloadCasts::segment_arrived(const SharedCast& cast, std::size_t index) {
-  cast->here[index] = true;
-  --cast->missing;
-  for (const Rank child : cast->ready) send_segment(cast, index, child);
-  advance(cast);
+void PayloadMulticasts::segment_arrived(const SharedMulticast& multicast, std::size_t index) {
+  multicast->here[index] = true;
+  --multicast->missing;
+  for (const Rank child : multicast->ready) send_segment(multicast, index, child);
+  advance(multicast);
 }
 
-void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank child) {
-  ++cast->unreleased;
-  const auto [origin, number, at_root] = cast->key;
+void PayloadMulticasts::send_segment(const SharedMulticast& multicast, std::size_t index,
+                                     Rank child) {
+  ++multicast->unreleased;
+  const auto [origin, number, at_root] = multicast->key;
   const auto position = static_cast<std::uint64_t>(index);
   std::vector<std::byte> arguments =
       encoded<std::int32_t, std::uint64_t, std::uint64_t>(origin, number, position);
-  const std::span<const std::byte> bytes = cast->segment(index);
-  auto release = make_event(core_, "a multicast", [this, cast] {
-    --cast->unreleased;
-    advance(cast);
+  const std::span<const std::byte> bytes = multicast->segment(index);
+  auto release = make_event(core_, "a multicast", [this, multicast] {
+    --multicast->unreleased;
+    advance(multicast);
   });
   const StaticHandler& handler = Handlers::segment_handler;
   send_large(core_,
@@ -147,15 +150,15 @@ void PayloadCasts::send_segment(const SharedCast& cast, std::size_t index, Rank 
 }
 
 // The last segment has left for the children before `arrived` runs.
-void PayloadCasts::advance(const SharedCast& cast) {
-  if (cast->missing > 0 || !cast->joined) return;
-  if (const Function<void()> arrived = std::exchange(cast->steps.arrived, nullptr)) arrived();
-  if (!cast->children.empty() || cast->unreleased > 0 || !cast->steps.done) return;
+void PayloadMulticasts::advance(const SharedMulticast& multicast) {
+  if (multicast->missing > 0 || !multicast->joined) return;
+  if (const Function<void()> arrived = std::exchange(multicast->steps.arrived, nullptr)) arrived();
+  if (!multicast->children.empty() || multicast->unreleased > 0 || !multicast->steps.done) return;
   {
     const sync::Lock lock(mutex_);
-    casts_.erase(cast->key);
+    multicasts_.erase(multicast->key);
   }
-  const Function<void()> done = std::move(cast->steps.done);
+  const Function<void()> done = std::move(multicast->steps.done);
   done();
 }
 
@@ -200,7 +203,7 @@ bool pass_on(const std::shared_ptr<CarriedPayload>& carried, const MulticastTree
 }
 
 void join_carried(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                  CastSteps steps) {
+                  MulticastSteps steps) {
   const OpenedMulticast& multicast = *message.multicast;
   std::span<const std::byte> rest;
   static_cast<void>(split_large(message, rest));
@@ -233,7 +236,7 @@ void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipien
                      const Payload& payload, std::span<const std::byte> arguments,
                      Function<void()> release) {
   const MulticastPlan plan(core, route, recipients, payload.bytes.size());
-  PayloadCasts& casts = PayloadCasts::of(core);
+  PayloadMulticasts& multicasts = PayloadMulticasts::of(core);
   LargeHeader header;
   header.size_bytes = payload.bytes.size();
   header.count = payload.count;
@@ -257,7 +260,7 @@ void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipien
     static_cast<void>(pass_on(carried, plan.tree()));
     return;
   }
-  const CastKey key = casts.begin(payload.bytes, plan.children(), std::move(release));
+  const PayloadKey key = multicasts.begin(payload.bytes, plan.children(), std::move(release));
   header.checksum = key.number;
   std::vector<std::byte> bytes(kLargeHeaderBytes + arguments.size());
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -268,19 +271,19 @@ void multicast_large(TeamCore& core, const MulticastRoute& route, const Recipien
 }
 
 void join_multicast(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                    CastSteps steps) {
+                    MulticastSteps steps) {
   const OpenedMulticast& multicast = *message.multicast;
   if (multicast.header.carries != 0) return join_carried(message, header, place, std::move(steps));
   const std::vector<Rank> ranks = expand(multicast.runs);
-  CastPlace where{multicast.parent, multicast.header.from_root != 0, {}};
+  MulticastPlace where{multicast.parent, multicast.header.from_root != 0, {}};
   const MulticastTree tree{multicast.header.shape, multicast.header.arity};
   for (const Branch& branch : branches_of(tree, ranks)) where.children.push_back(branch.child);
-  PayloadCasts::of(*message.core)
+  PayloadMulticasts::of(*message.core)
       .join({multicast.header.origin, header.checksum}, std::move(where), place, std::move(steps));
 }
 
 void receive_in_steps(const Message& message, const LargeHeader& header, std::span<std::byte> place,
-                      const std::string& name, CastSteps steps) {
+                      const std::string& name, MulticastSteps steps) {
   if (message.multicast != nullptr) {
     return join_multicast(message, header, place, std::move(steps));
   }

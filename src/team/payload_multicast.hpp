@@ -19,15 +19,15 @@
 namespace shoal::team {
 
 /// Key of a multicast of a payload among those of a team.
-struct CastKey {
+struct PayloadKey {
   std::int32_t origin = 0;  // world rank
   std::uint64_t number = 0;
   bool at_root = false;  // the sender's state, which may be a recipient as well
-  auto operator<=>(const CastKey&) const = default;
+  auto operator<=>(const PayloadKey&) const = default;
 };
 
 /// Place of a rank in the tree of a multicast; world ranks.
-struct CastPlace {
+struct MulticastPlace {
   Rank parent{-1};
   bool below_root = false;  // the parent is the sender
   std::vector<Rank> children;
@@ -39,45 +39,46 @@ struct CastPlace {
 /// it has, and each further one as it comes. So a payload takes no memory but that of its
 /// recipients. Each step is caused by a message that counts: a payload is under way only while
 /// something counts, unless the message that announces it waits for its handler.
-class PayloadCasts {
+class PayloadMulticasts {
  public:
   static constexpr std::size_t kSegmentBytes = 256UL << 10U;
 
-  explicit PayloadCasts(TeamCore& core) : core_(core) {}
-  ~PayloadCasts();
-  PayloadCasts(const PayloadCasts&) = delete;
-  PayloadCasts& operator=(const PayloadCasts&) = delete;
+  explicit PayloadMulticasts(TeamCore& core) : core_(core) {}
+  ~PayloadMulticasts();
+  PayloadMulticasts(const PayloadMulticasts&) = delete;
+  PayloadMulticasts& operator=(const PayloadMulticasts&) = delete;
 
   /// The multicasts of the core's team on this rank.
-  [[nodiscard]] static PayloadCasts& of(TeamCore& core);
+  [[nodiscard]] static PayloadMulticasts& of(TeamCore& core);
 
   /// Begins a multicast of this rank, before it is announced to its children. `done` runs in a
   /// handler when the bytes may be reused; it does not run if the team fails. **Caller**: any
   /// thread.
-  [[nodiscard]] CastKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
-                              Function<void()> done);
+  [[nodiscard]] PayloadKey begin(std::span<const std::byte> bytes, std::vector<Rank> children,
+                                 Function<void()> done);
   /// Takes part in a multicast: receives the payload in `bytes`. The steps may run within the call.
   /// **Caller**: a handler.
-  void join(const CastKey& key, CastPlace place, std::span<std::byte> bytes, CastSteps steps);
+  void join(const PayloadKey& key, MulticastPlace place, std::span<std::byte> bytes,
+            MulticastSteps steps);
 
  private:
-  struct Cast;
+  struct Multicast;
   struct Handlers;
-  using SharedCast = std::shared_ptr<Cast>;
+  using SharedMulticast = std::shared_ptr<Multicast>;
 
-  /// Returns the cast of this key; makes it if necessary.
-  [[nodiscard]] SharedCast find(const CastKey& key);
-  void on_ready(const CastKey& key, Rank child);
+  /// Returns the multicast of this key; makes it if necessary.
+  [[nodiscard]] SharedMulticast find(const PayloadKey& key);
+  void on_ready(const PayloadKey& key, Rank child);
   void on_segment(const Message& message);
-  void segment_arrived(const SharedCast& cast, std::size_t index);
-  void send_segment(const SharedCast& cast, std::size_t index, Rank child);
+  void segment_arrived(const SharedMulticast& multicast, std::size_t index);
+  void send_segment(const SharedMulticast& multicast, std::size_t index, Rank child);
   /// Runs the steps that are due.
-  void advance(const SharedCast& cast);
+  void advance(const SharedMulticast& multicast);
 
   TeamCore& core_;
   sync::Mutex mutex_;
   std::uint64_t numbers_ SHOAL_GUARDED_BY(mutex_) = 0;
-  std::map<CastKey, SharedCast> casts_ SHOAL_GUARDED_BY(mutex_);
+  std::map<PayloadKey, SharedMulticast> multicasts_ SHOAL_GUARDED_BY(mutex_);
 };
 
 }  // namespace shoal::team

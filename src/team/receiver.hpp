@@ -27,7 +27,8 @@
 namespace shoal::team {
 
 /// One thread at a time handles packets, with handlers that it need not own: a handler that is
-/// removed meanwhile lives until the packet at hand has been handled. Any thread removes.
+/// removed meanwhile lives until the packet at hand has been handled: epoch-based reclamation,
+/// where the handling of a packet is the epoch. Any thread removes.
 ///
 /// The remover keeps the handler in removed_ and counts it (A), and then looks whether a packet is
 /// being handled (B); if not, it destroys that handler. The packet's thread announces itself (C),

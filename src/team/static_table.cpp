@@ -3,8 +3,11 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/base/type_name.hpp>
 
+#include "base/fnv1a.hpp"
+
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 namespace shoal::team {
@@ -24,7 +27,7 @@ constexpr std::array kOwnHandlers{
     OwnHandler{"shoal::team::Pieces::", "a collective operation"},
     OwnHandler{"shoal::collective_payload", "a collective operation"},
     OwnHandler{"shoal::multicast_segment", "a large multicast"},
-    OwnHandler{"shoal::team::PayloadCasts::", "a large multicast"},
+    OwnHandler{"shoal::team::PayloadMulticasts::", "a large multicast"},
     OwnHandler{"shoal::object::carry", "an invocation that is passed on by rank 0 of its team"},
     OwnHandler{"shoal::object::", "an operation of distributed objects"},
     OwnHandler{"shoal::python::Representative::", "a method of Python"},
@@ -89,16 +92,15 @@ class StaticTable {
   /// Mixes the handler into the fingerprint, by the spelling of its template: names that users see
   /// may be equal.
   void mix(const Handler& handler) {
-    for (const char c : handler.name) mix(static_cast<unsigned char>(c));
-    for (int shift = 0; shift < 32; shift += 8) {
-      mix(static_cast<unsigned char>(handler.signature >> shift));
-    }
-    mix(static_cast<unsigned char>(handler.delivery));
+    const auto delivery = static_cast<std::uint32_t>(handler.delivery);
+    const std::array<std::uint32_t, 2> rest{handler.signature, delivery};
+    fingerprint_ = fnv1a64(handler.name, fingerprint_);
+    fingerprint_ =
+        fnv1a64({reinterpret_cast<const char*>(rest.data()), sizeof(rest)}, fingerprint_);
   }
-  void mix(unsigned char byte) { fingerprint_ = (fingerprint_ ^ byte) * 1099511628211ULL; }
 
   std::vector<Handler> handlers_;
-  std::uint64_t fingerprint_ = 14695981039346656037ULL;  // FNV-1a, 64 bit
+  std::uint64_t fingerprint_ = fnv1a64("");
 };
 
 StaticHandler::StaticHandler(const char* name, std::uint32_t signature, Delivery delivery,

@@ -78,11 +78,6 @@ void Model::add_fact(trace::Fact fact, std::string name, const std::string& valu
   }
 }
 
-const Task* Model::find_task(std::uint64_t id) const {
-  const auto found = task_index_.find(id);
-  return found == task_index_.end() ? nullptr : &tasks[found->second];
-}
-
 bool Model::has(Category category) const {
   const std::uint32_t known = input_.categories();
   return ((known != 0 ? known : seen_) & trace::bit_of(category)) != 0;

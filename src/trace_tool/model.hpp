@@ -218,7 +218,6 @@ class Model {
   [[nodiscard]] const std::string& name_of(const Task& task) const {
     return input_.name(task.name);
   }
-  [[nodiscard]] const Task* find_task(std::uint64_t id) const;
   [[nodiscard]] bool is_main(const Task& task) const { return name_of(task) == kMainName; }
   /// FILE:LINE where the program has inserted the task; "": not recorded.
   [[nodiscard]] std::string_view place_of(const Task& task) const {

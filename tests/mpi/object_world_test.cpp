@@ -68,7 +68,8 @@ void objects(World& world) {
   if (world.rank() == 0) {
     const Handle<Store> made =
         shoal::construct<Store>(world, shoal::RankSet::range(Rank(0), world.size())).get();
-    require(made.call_all<&Store::size>().get().size() == static_cast<std::size_t>(world.size()),
+    require(made.call<&Store::size>(shoal::all_ranks).get().size() ==
+                static_cast<std::size_t>(world.size()),
             "construct()");
     shoal::ObjectDeleter<Store>()(made);
   }

@@ -249,6 +249,15 @@ void collectives_differ(World& world) {
   world.wait();
 }
 
+void operations_differ(World& world) {
+  if (world.rank() == 0) {
+    (void)world.reduce(2, std::plus<>(), Rank(0));
+  } else {
+    (void)world.reduce(2, std::multiplies<>(), Rank(0));
+  }
+  world.wait();
+}
+
 void collective_missing(World& world) {
   if (world.rank() == 0) world.barrier();
   world.wait();
@@ -502,6 +511,7 @@ int main(int argc, char** argv) {
                    {"future_kept", future_kept},
                    {"promise_dropped", promise_dropped},
                    {"collectives_differ", collectives_differ},
+                   {"operations_differ", operations_differ},
                    {"collective_missing", collective_missing},
                    {"roots_differ", roots_differ},
                    {"root_too_large", root_too_large},

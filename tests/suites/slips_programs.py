@@ -19,7 +19,7 @@ EXITS = ["exit() was called inside shoal::run(), on rank 1: what the ranks had s
 FORGOTTEN = ["call wait() of the world before it goes out of scope"]
 OF_TWO = " out of range: the world has ranks 0 to 1; choose one of these"
 SAME_COLLECTIVES = ["all members call the same operations in the same order, with values of one "
-                    "type, arrays of one size and the same root"]
+                    "type, arrays of one size, one way to combine them and the same root"]
 NO_MEMBER = ["on rank 1, which is no member of it: ask is_member() first"]
 POLLS = ["polls for ever", "Wait by get() of a future, or by a lock, event or group, which name "
          "what is missing"]
@@ -110,8 +110,11 @@ GRAPH = {
         "rank 1: the main function failed: promise 'the shift' was destroyed before it was "
         "fulfilled"],
     "collectives_differ": [
-        "collective number 1 is all", "allgather() of int on rank 1", "allreduce() of int on rank "
-        "0"] + SAME_COLLECTIVES,
+        "collective number 1 is all", "allgather() of int on rank 1",
+        "allreduce() of int by std::plus on rank 0"] + SAME_COLLECTIVES,
+    "operations_differ": SAME_COLLECTIVES + [
+        "collective number 1 is reduce() of int by std::", "std::plus with root 0 on rank 0",
+        "std::multiplies with root 0 on rank 1"],
     "hold_kept --sim": HOLD_KEPT,
     "hold_kept --stall-abort 1s": STALLS + HOLD_KEPT,
     "collective_missing --sim": STUCK + [
@@ -125,11 +128,11 @@ GRAPH = {
     "root_too_large": [
         "rank 1: the main function failed: root of reduce(), on rank 1: rank 2 is" + OF_TWO],
     "sizes_of_arrays_differ": SAME_COLLECTIVES + [
-        "collective number 1 is ", "allreduce() of 4 elements of double on rank 0",
-        "allreduce() of 5 elements of double on rank 1"],
+        "collective number 1 is ", "allreduce() of 4 elements of double by std::plus on rank 0",
+        "allreduce() of 5 elements of double by std::plus on rank 1"],
     "types_of_values_differ": SAME_COLLECTIVES + [
-        "rank 1: a collective operation failed: collective number 1 is reduce() of double with "
-        "root 0 on rank 1, and reduce() of int with root 0 on rank 0"],
+        "rank 1: a collective operation failed: collective number 1 is reduce() of double by "
+        "std::plus with root 0 on rank 1, and reduce() of int by std::plus with root 0 on rank 0"],
     "message_to_no_rank": [
         "rank 1: the main function failed: message for 'halo', on rank 1: rank 2 is" + OF_TWO],
     "function_to_no_rank": [

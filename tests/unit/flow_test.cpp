@@ -123,12 +123,12 @@ TEST(Flow, Sends_OfAValueThatIsNotReadyAreOneBroadcast) {
     held.release();
     flow.wait();
     if (world.rank() == 0) {
-      EXPECT_EQ(flow.transfer_counts().broadcasts, 1U);
-      EXPECT_EQ(flow.transfer_counts().recipients, 4U);
-      EXPECT_EQ(flow.transfer_counts().missed, 0U);
+      EXPECT_EQ(flow.statistics().broadcasts, 1U);
+      EXPECT_EQ(flow.statistics().recipients, 4U);
+      EXPECT_EQ(flow.statistics().missed, 0U);
       // A value of 100 integers, and its number of elements.
-      EXPECT_EQ(flow.transfer_counts().broadcast_bytes, 100 * sizeof(int) + 8);
-      EXPECT_EQ(flow.transfer_counts().broadcast_bytes_most, 100 * sizeof(int) + 8);
+      EXPECT_EQ(flow.statistics().broadcast_bytes, 100 * sizeof(int) + 8);
+      EXPECT_EQ(flow.statistics().broadcast_bytes_most, 100 * sizeof(int) + 8);
     }
     for (const auto& sum : sums) EXPECT_EQ(flow.get(sum), 3);
   });
@@ -148,7 +148,7 @@ TEST(Flow, Sends_OfAValueThatHasLeftAreMissedBroadcasts) {
       world.barrier();
     }
     if (world.rank() == 0) {
-      const auto counts = flow.transfer_counts();
+      const auto counts = flow.statistics();
       EXPECT_EQ(counts.broadcasts, 0U);
       EXPECT_EQ(counts.missed, 4U);  // of both, to ranks 2 and 3
       EXPECT_EQ(counts.missed_bytes, 2 * (1010 * sizeof(int) + 2 * 8));
@@ -237,7 +237,7 @@ TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
         flow.insert(add, read(values[at]), read(lists[at]), read_write(other));
       }
       flow.wait();
-      const Flow::TransferCounts counts = flow.transfer_counts();
+      const shoal::FlowStatistics counts = flow.statistics();
       EXPECT_LE(counts.early_bytes_most, std::max<std::size_t>(kShare, 8 * words + 256));
       if (world.rank() == 0) {
         EXPECT_GT(counts.announced, 0U);

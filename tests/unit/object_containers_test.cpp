@@ -344,7 +344,7 @@ TEST(Copies, AreElidedWithinAProcess) {
   EXPECT_EQ(copies_of([](Taker& taker) {
               const Counted value;
               taker.async<&Taker::share>(all_ranks, shoal::immutable(value));
-              taker.call_all<&Taker::nothing>().get();  // until here, value must not change
+              taker.call<&Taker::nothing>(all_ranks).get();  // until here, value must not change
             }),
             0);
   EXPECT_EQ(copies_of([](Taker& taker) {

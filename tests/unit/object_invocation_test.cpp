@@ -105,13 +105,14 @@ TEST(Invocation, ToAllRanks_AndCollectives) {
     Counter a(world);
     if (world.rank() == 2) {
       a.async<overload<int>(&Counter::add)>(all_ranks, 3);
-      Futures<int> all = a.call_all<&Counter::rank_plus>(10);
+      Futures<int> all = a.call<&Counter::rank_plus>(all_ranks, 10);
       EXPECT_EQ(all.size(), 4U);
       all.wait(1);
       EXPECT_TRUE(all.is_ready(1));
       EXPECT_EQ(all.get(1), 11);
       EXPECT_EQ(all.get(3), 13);
-      EXPECT_THAT(a.call_all<const_overload<>(&Counter::get)>().get(), ElementsAre(3, 3, 3, 3));
+      EXPECT_THAT(a.call<const_overload<>(&Counter::get)>(all_ranks).get(),
+                  ElementsAre(3, 3, 3, 3));
       EXPECT_EQ(a.call<&Counter::rank_plus>(all_ranks, 10).get(3), 13);
       EXPECT_THAT(a.sync<&Counter::rank_plus>(all_ranks, 5), ElementsAre(5, 6, 7, 8));
       a.sync<&Counter::nothing>(all_ranks);
@@ -119,8 +120,8 @@ TEST(Invocation, ToAllRanks_AndCollectives) {
       a.async<overload<int>(&Counter::add)>(all_ranks, -1);
       EXPECT_EQ(a.reduce<&Counter::rank_plus>(std::plus<>(), 1).get(), 10);
       EXPECT_EQ(a.unordered().reduce<&Counter::rank_plus>(std::plus<>(), 1).get(), 10);
-      a.call_all<&Counter::nothing>().get();
-      EXPECT_EQ(a.call_all<&Counter::rank_plus>(0)
+      a.call<&Counter::nothing>(all_ranks).get();
+      EXPECT_EQ(a.call<&Counter::rank_plus>(all_ranks, 0)
                     .then([](const std::vector<int>& ranks) { return ranks.back(); })
                     .get(),
                 3);
@@ -229,7 +230,7 @@ TEST(Outside, RanksThatAreNoMembers_InvokeInEachForm_InOrder) {
     EXPECT_EQ(handle.sync<&Log::count>(Rank(0), here), 30U);
     EXPECT_EQ(handle.sync<&Log::count>(Rank(1), here + 10), 30U);
     EXPECT_EQ(handle.call<&Log::rank_plus>(Rank(1), 7).get(), 8);
-    EXPECT_THAT(handle.call_all<&Log::rank_plus>(0).get(), ElementsAre(0, 1));
+    EXPECT_THAT(handle.call<&Log::rank_plus>(all_ranks, 0).get(), ElementsAre(0, 1));
     EXPECT_EQ(handle.reduce<&Log::rank_plus>(std::plus<>(), 10).get(), 21);
     handle.unordered().async<&Log::take>(Rank(0), std::make_unique<int>(2));
     handle.async<&Log::take>(all_ranks, std::make_unique<int>(1));
@@ -984,7 +985,7 @@ TEST(Construct, MakesAnObjectOnATeamOfItsOwn_FromOneRank) {
       const Handle<Counter> handle =
           shoal::construct<Counter>(world, {Rank(0), Rank(2), Rank(3)}).get();
       EXPECT_EQ(handle.sync<&Counter::rank_plus>(Rank(1), 10), 11);
-      EXPECT_THAT(handle.call_all<&Counter::rank_plus>(0).get(), ElementsAre(0, 1, 2));
+      EXPECT_THAT(handle.call<&Counter::rank_plus>(all_ranks, 0).get(), ElementsAre(0, 1, 2));
       const Handle<Counter> second = shoal::construct<LoudCounter>(world, {Rank(2), Rank(1)}).get();
       EXPECT_EQ(second.sync<&Counter::kind>(Rank(1)), "loud counter");
       EXPECT_NE(handle, second);

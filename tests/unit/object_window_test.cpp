@@ -202,9 +202,9 @@ void with_small_windows(int ranks, F program) {
 constexpr int kMany = 60;  // more than the window has room for
 
 /// Rank 0 keeps a promise of rank 1 by a message behind what it has invoked.
-class Told {
+class RemoteSignal {
  public:
-  explicit Told(World& world)
+  explicit RemoteSignal(World& world)
       : future_(promise_.future()), tell_(world.make_am([this] { promise_.set_value(); })) {}
   void tell(Rank to) const { tell_.send(to); }
   void wait() { future_.get(); }
@@ -217,7 +217,7 @@ class Told {
 
 TEST(Window, InvocationsOfALaterEpoch_LeaveIt) {
   with_small_windows(2, [](World& world) {
-    Told told(world);
+    RemoteSignal told(world);
     Sink sink(world);
     if (world.rank() == 0) {
       sink.advance_epoch();
@@ -236,7 +236,7 @@ TEST(Window, InvocationsOfALaterEpoch_LeaveIt) {
 
 TEST(Window, InvocationsOfAnObjectThatIsMadeLater_LeaveIt) {
   with_small_windows(2, [](World& world) {
-    Told told(world);
+    RemoteSignal told(world);
     Sink sink(world);
     std::optional<Sink> late;
     if (world.rank() == 0) {
@@ -260,7 +260,7 @@ TEST(Window, InvocationsOfAnObjectThatIsMadeLater_LeaveIt) {
 // Rank 1 has yet to make the team.
 TEST(Window, InvocationsForATeamThatIsMadeLater_HoldBackNobodyForGood) {
   with_small_windows(2, [](World& world) {
-    Told told(world);
+    RemoteSignal told(world);
     if (world.rank() == 1) told.wait();
     Team team(world, {Rank(0), Rank(1)}, "late");
     Sink sink(team);

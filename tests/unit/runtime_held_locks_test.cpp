@@ -65,7 +65,8 @@ TEST(HeldLocks, OfALateMember_MismatchedCollectives_AreNamed) {
             static_cast<void>(world.allgather(1));
           }
         },
-        {"collective number 1 is", "allreduce() of int on rank 0", "allgather() of int on rank 1"});
+        {"collective number 1 is", "allreduce() of int by std::plus on rank 0",
+         "allgather() of int on rank 1"});
   }
 }
 

@@ -86,8 +86,8 @@ Step multicast(World& world, const Pair& pair, int& seen) {
 }
 
 Step large_message(World& world, const Pair& pair, int& seen) {
-  struct Kept {
-    Kept(World& team, int& count)
+  struct Objects {
+    Objects(World& team, int& count)
         : message(team.make_large_am<int>(
               [this](std::size_t size) {
                 into.resize(size);
@@ -98,7 +98,7 @@ Step large_message(World& world, const Pair& pair, int& seen) {
     std::vector<int> into;
     LargeMessage<int> message;
   };
-  auto kept = std::make_shared<Kept>(world, seen);
+  auto kept = std::make_shared<Objects>(world, seen);
   if (world.rank() == pair.ahead) kept->message.send(pair.behind, kept->from);
   return ended_by_wait(std::move(kept));
 }
@@ -176,12 +176,12 @@ Step result_of_call(World& world, const Pair& pair, const SharedFuture<void>& go
 }
 
 Step promise_of_rank(World& world, const Pair& pair, const SharedFuture<void>& go) {
-  struct Kept {
+  struct Objects {
     Promise<int> promise;
     Future<int> future = promise.future();
     RemotePromise<int> handle;
   };
-  auto kept = std::make_shared<Kept>();
+  auto kept = std::make_shared<Objects>();
   if (world.rank() == pair.behind) kept->handle = world.publish(std::move(kept->promise));
   const auto handle = world.broadcast(kept->handle, pair.behind);
   answer_ahead(world, pair, go, [&world, handle] { world.fulfill(handle, 7); });
@@ -231,13 +231,13 @@ Step result_of_object(World& world, const Pair& pair, const SharedFuture<void>& 
 }
 
 /// Kept on rank 0 by something that the model brings there.
-struct Told {
+struct Receipt {
   Promise<void> promise;
   Future<void> future = promise.future();
 };
 
 Step task_of_graph(World& world, const Pair& pair, const SharedFuture<void>& go) {
-  auto told = std::make_shared<Told>();
+  auto told = std::make_shared<Receipt>();
   auto graph = std::make_shared<TaskGraph<int>>(world, "first graph");
   graph->set_rank([](int k) { return Rank(k); }).set_mapping([](int) { return 0; });
   graph->set_indegree([](int) { return 1; });
@@ -249,7 +249,7 @@ Step task_of_graph(World& world, const Pair& pair, const SharedFuture<void>& go)
 }
 
 Step task_of_event(World& world, const Pair& pair, const SharedFuture<void>& go) {
-  auto told = std::make_shared<Told>();
+  auto told = std::make_shared<Receipt>();
   auto events = std::make_shared<Events>(world);
   if (world.rank() == pair.behind) {
     events->submit({{pair.ahead, "e"}}, [told](EventList&) { told->promise.set_value(); });
@@ -261,7 +261,7 @@ Step task_of_event(World& world, const Pair& pair, const SharedFuture<void>& go)
 }
 
 Step invocation(World& world, const Pair& pair, const SharedFuture<void>& go) {
-  auto told = std::make_shared<Told>();
+  auto told = std::make_shared<Receipt>();
   auto adder = std::make_shared<Adder>(world, [told](int /*more*/) { told->promise.set_value(); });
   answer_ahead(world, pair, go, [adder, pair] { adder->async<&Adder::add>(pair.behind, 1); });
   return [&world, pair, told, adder] {
@@ -270,7 +270,7 @@ Step invocation(World& world, const Pair& pair, const SharedFuture<void>& go) {
 }
 
 Step own_message(World& world, const Pair& pair, const SharedFuture<void>& go) {
-  auto told = std::make_shared<Told>();
+  auto told = std::make_shared<Receipt>();
   auto am = std::make_shared<ActiveMessage<>>(world.make_am([told] { told->promise.set_value(); }));
   answer_ahead(world, pair, go, [am, pair] { am->send(pair.behind); });
   return [&world, pair, told, am] {

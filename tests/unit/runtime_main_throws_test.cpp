@@ -61,9 +61,9 @@ class Presence {
 };
 
 /// Says when it is asked for its text: a main function has thrown it.
-class Told final : public std::exception {
+class ObservedError final : public std::exception {
  public:
-  explicit Told(std::atomic<bool>& told) : told_(&told) {}
+  explicit ObservedError(std::atomic<bool>& told) : told_(&told) {}
   [[nodiscard]] const char* what() const noexcept override {
     told_->store(true);
     return "told";
@@ -111,7 +111,7 @@ TEST(MainThrows, WhileAHandlerOfItsRankRuns_UnwindsAfterIt) {
       am.send(world.rank());
       world.flush();
       await(runs);  // on worker 1: this function does not leave worker 0
-      throw Told(told);
+      throw ObservedError(told);
     });
     EXPECT_EQ(said.code, 1);
     EXPECT_EQ(said.text, kTold);
@@ -140,7 +140,7 @@ TEST(MainThrows, WhileALargeMessageIsCopiedElsewhere_UnwindsAfterIt) {
     large.send(Rank(1), payload);
     world.flush();
     await(runs);
-    throw Told(told);
+    throw ObservedError(told);
   });
   EXPECT_EQ(said.code, 1);
   EXPECT_EQ(said.text, kTold);
@@ -172,7 +172,7 @@ TEST(MainThrows, WhileTasksRunAndWait_UnwindsAfterThem) {
       presence.use();
     });
     await(runs);
-    throw Told(told);
+    throw ObservedError(told);
   });
   EXPECT_EQ(said.code, 1);
   EXPECT_EQ(said.text, kTold);
@@ -285,7 +285,7 @@ TEST(MainThrows, OthersMeanwhile_SeeNoExceptionUnderWay) {
       ~AtEnd() { seen = std::uncaught_exceptions(); }
     };
     world.spawn([at_end = std::make_unique<AtEnd>(seen)] {});
-    throw Told(told);
+    throw ObservedError(told);
   });
   EXPECT_EQ(said.code, 1);
   EXPECT_EQ(seen, 0);

@@ -1,6 +1,7 @@
 // Names of 0.1: programs that use them do what they did.
 
 #include <shoal/object.hpp>
+#include <shoal/runtime/team.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/trace/trace.hpp>
 
@@ -48,6 +49,27 @@ TEST(NamesOfTheFirstVersion, OfCallsWithTheFunctionFirst_SendTheSame) {
     world.wait();
   });
   EXPECT_EQ(sum, 11121111);
+}
+
+struct Adder : shoal::DistributedObject<Adder> {
+  explicit Adder(World& world) : DistributedObject(world) {}
+  int rank() const { return shoal::DistributedObject<Adder>::rank().value(); }
+};
+
+TEST(NamesOfTheFirstVersion, OfCallsOfModels_DoTheSame) {
+  sum = 0;
+  run_world(2, 1, [](World& world) {
+    Adder adder(world);
+    EXPECT_EQ(adder.call_all<&Adder::rank>().get(), (std::vector{0, 1}));
+    shoal::Executor executor(world);
+    executor.submit_with_priority<add>(3, 1);
+    executor.submit<add>(10);
+    executor.wait();
+    shoal::Flow flow(world);
+    const shoal::Flow::TransferCounts counts = flow.transfer_counts();
+    EXPECT_EQ(counts.recipients, flow.statistics().recipients);
+  });
+  EXPECT_EQ(sum, 22);
 }
 
 TEST(NamesOfTheFirstVersion, OfTypes_AreTheSameTypes) {

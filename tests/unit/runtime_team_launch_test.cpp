@@ -267,12 +267,12 @@ TEST(Team, ThatWasLaunchedAndIsStuck_IsNamed) {
 // --- handles, and teams that last as long as something on them
 
 /// An object on each member, found by the handle of its team.
-struct Kept {
+struct LocalObject {
   std::shared_ptr<Team> team;
   int value = 0;
 };
-std::map<int, std::map<std::uint64_t, Kept>>& objects() {
-  static std::map<int, std::map<std::uint64_t, Kept>> all;  // by rank of the world
+std::map<int, std::map<std::uint64_t, LocalObject>>& objects() {
+  static std::map<int, std::map<std::uint64_t, LocalObject>> all;  // by rank of the world
   return all;
 }
 
@@ -285,7 +285,7 @@ void construct(Team& team, const shoal::RemotePromise<TeamHandle>& made, int val
 
 void add_value(World& world, const TeamHandle& handle, const shoal::RemotePromise<int>& reply) {
   Team* const team = world.find(handle);
-  const Kept& kept = objects()[world.rank().value()][handle.id];
+  const LocalObject& kept = objects()[world.rank().value()][handle.id];
   EXPECT_EQ(team, kept.team.get());
   EXPECT_EQ(team->size(), handle.size);
   world.fulfill(reply, kept.value);

@@ -55,6 +55,11 @@ std::string ranks_up_to(int last) {
   return text;
 }
 
+int larger(int a, int b) { return a < b ? b : a; }
+struct Larger {
+  double operator()(double a, double b) const { return a < b ? b : a; }
+};
+
 const auto kJoin = [](const std::string& a, const std::string& b) { return a + "," + b; };
 
 class Collectives : public testing::TestWithParam<int> {
@@ -470,6 +475,41 @@ TEST(CollectivesMismatch, DifferentRootsThatSendNothing_AreNamed) {
                                 HasSubstr("broadcast() with root 0 (collective number 1) waits"))));
 }
 
+TEST(CollectivesMismatch, OfOperations_IsNamed) {
+  const auto texts = errors_of(2, [](World& world) {
+    if (world.rank() == 0) {
+      (void)world.allreduce(2, std::plus<>());
+    } else {
+      (void)world.allreduce(2, std::multiplies<>());
+    }
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("allreduce() of int by std::plus on rank 0"),
+                                HasSubstr("allreduce() of int by std::multiplies on rank 1"))));
+  const auto of_arrays = errors_of(2, [](World& world) {
+    std::vector<double> values(3, 1.0);
+    if (world.rank() == 0) {
+      world.scan(std::span(values), Larger());
+    } else {
+      world.scan(std::span(values), std::plus<double>());
+    }
+  });
+  EXPECT_THAT(of_arrays,
+              Each(AllOf(HasSubstr("scan() of 3 elements of double by "),
+                         HasSubstr("Larger on rank 0"), HasSubstr("by std::plus on rank 1"))));
+}
+
+// An operation may be written in several ways.
+TEST(CollectivesMismatch, OfTypesOfEqualOperations_IsNone) {
+  run_world(2, 1, [](World& world) {
+    const bool first = world.rank() == 0;
+    EXPECT_EQ(first ? world.allreduce(2, std::plus<>()) : world.allreduce(2, std::plus<int>()), 4);
+    EXPECT_EQ(first ? world.allreduce(2, [](int a, int b) { return a * b; })
+                    : world.allreduce(2, [](int a, int b) { return b * a; }),
+              4);
+    EXPECT_EQ(first ? world.allreduce(2, &larger) : world.allreduce(2, std::function(&larger)), 2);
+  });
+}
+
 // A leaf of the tree has ended its part, and gone on, when the difference is seen.
 TEST(CollectivesMismatch, OfAMemberThatHasGoneOn_IsNamedOnBoth) {
   for (const int others : {0, 1, 14, 16}) {
@@ -482,9 +522,12 @@ TEST(CollectivesMismatch, OfAMemberThatHasGoneOn_IsNamedOnBoth) {
       }
       for (int i = 0; i < others; ++i) (void)world.reduce(1, std::plus<>(), Rank(0));
     });
-    const std::string theirs = others < 16 ? "reduce() of double with root 0" : "another operation";
-    EXPECT_THAT(texts, Each(HasSubstr("collective number 1 is " + theirs +
-                                      " on rank 1, and reduce() of int with root 0 on rank 0")));
+    const std::string theirs =
+        others < 16 ? "reduce() of double by std::plus with root 0" : "another operation";
+    EXPECT_THAT(
+        texts,
+        Each(HasSubstr("collective number 1 is " + theirs +
+                       " on rank 1, and reduce() of int by std::plus with root 0 on rank 0")));
   }
 }
 

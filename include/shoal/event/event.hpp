@@ -95,33 +95,33 @@ struct Content {
 
 /// Type that encode() gets for an argument of fire(): text and arrays as views, others unchanged.
 template <class T>
-struct FiredAs {
+struct EncodedAs {
   using type =
       std::conditional_t<std::is_convertible_v<const T&, const char*>, std::string_view, T>;
 };
 template <class T, std::size_t N>
-struct FiredAs<T[N]> {
+struct EncodedAs<T[N]> {
   using type = std::span<const T>;
 };
 template <std::size_t N>
-struct FiredAs<char[N]> {
+struct EncodedAs<char[N]> {
   using type = std::string_view;
 };
 template <class T>
-using Fired = typename FiredAs<T>::type;
+using Encoded = typename EncodedAs<T>::type;
 
 /// Type that get<T>() and similar calls require.
-struct Asked {
+struct RequestedType {
   EventType type;
   std::uint32_t signature;
   std::string_view type_text;
 };
 template <class T>
-constexpr Asked asked_for(EventType type) {
+constexpr RequestedType requested_type(EventType type) {
   return {type, type_signature<T>(), naming::type_text<T>()};
 }
 /// Throws CheckError, with both types, unless that is what was fired.
-void check_type(const Content& content, const Asked& asked);
+void check_type(const Content& content, const RequestedType& requested);
 
 }  // namespace event
 
@@ -150,7 +150,7 @@ class Event {
   /// type.
   template <class T>
   [[nodiscard]] T get() const& {
-    event::check_type(*content_, event::asked_for<wire::Owner<T>>(EventType::value));
+    event::check_type(*content_, event::requested_type<wire::Owner<T>>(EventType::value));
     if (content_->pieces != nullptr) return std::get<0>(decode_pieces<T>(*content_->pieces, false));
     return std::get<0>(decode<T>(content_->bytes));
   }
@@ -181,7 +181,7 @@ class Event {
   /// Returns the address that fire_address() was given. **Errors**: as get().
   template <class T>
   [[nodiscard]] T* address() const {
-    event::check_type(*content_, event::asked_for<T>(EventType::address));
+    event::check_type(*content_, event::requested_type<T>(EventType::address));
     return static_cast<T*>(content_->address);
   }
 

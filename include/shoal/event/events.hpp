@@ -174,7 +174,7 @@ class Events {
   /// std::string, or as views again. **Blocks**, **Errors**, **Cost**: as fire() without a value.
   template <class T>
   void fire(EventPeer target, std::string_view name, const T& value) {
-    fire_value<event::Fired<T>>(target, name, value, false);
+    fire_value<event::Encoded<T>>(target, name, value, false);
   }
   /// Fires an event with a value that may be moved: one of 16 KiB or more is not copied before it
   /// travels, and a view of it on a rank of this process is the value itself. **Blocks**,
@@ -182,7 +182,7 @@ class Events {
   template <class T>
     requires(!std::is_reference_v<T> && !std::is_const_v<T>)
   void fire(EventPeer target, std::string_view name, T&& value) {
-    fire_value<event::Fired<T>>(target, name, std::forward<T>(value), false);
+    fire_value<event::Encoded<T>>(target, name, std::forward<T>(value), false);
   }
 
   /// Fires a persistent event without a value: as soon as a task has got it, it is there again on
@@ -196,7 +196,7 @@ class Events {
   /// task has got it. **Blocks**, **Errors**, **Cost**: as fire().
   template <class T>
   void fire_persistent(EventPeer target, std::string_view name, const T& value) {
-    fire_value<event::Fired<T>>(target, name, value, true);
+    fire_value<event::Encoded<T>>(target, name, value, true);
   }
 
   /// Fires an event with an address, which is valid on this rank only. **Blocks**: never.
@@ -224,7 +224,7 @@ class Events {
     if constexpr (sizeof...(T) == 0) {
       return fire_draft_after(delay_ns, target, draft_of(name));
     } else {
-      return fire_draft_after(delay_ns, target, draft_of<event::Fired<T>...>(name, value...));
+      return fire_draft_after(delay_ns, target, draft_of<event::Encoded<T>...>(name, value...));
     }
   }
   /// Fires an event once there is something to read, or the other end was closed.
@@ -296,7 +296,7 @@ class Events {
   [[noreturn]] void refuse_unset(const EventTaskOptions& options) const;
   void submit_body(const std::vector<EventDependency>& dependencies,
                    const std::shared_ptr<event::TaskBody>& body, const EventTaskOptions& options);
-  static Draft draft(std::string_view name, bool persistent, const event::Asked& what);
+  static Draft draft(std::string_view name, bool persistent, const event::RequestedType& what);
   void fire_draft(EventPeer target, const Draft& content);
   void fire_nothing(EventPeer target, std::string_view name, bool persistent);
   std::uint64_t fire_draft_after(std::uint64_t delay_ns, EventPeer target, const Draft& content);
@@ -305,7 +305,7 @@ class Events {
   static Draft raw_draft(std::string_view name, const RawPayload& payload);
   template <class T, class Arg>
   static Draft draft_of(std::string_view name, Arg&& value) {
-    Draft content = draft(name, false, event::asked_for<wire::Owner<T>>(EventType::value));
+    Draft content = draft(name, false, event::requested_type<wire::Owner<T>>(EventType::value));
     event::keep_value<T>(*content, std::forward<Arg>(value));
     return content;
   }
@@ -319,7 +319,7 @@ class Events {
 
   template <class T>
   void fire_pointer(EventPeer target, std::string_view name, T* address, bool persistent) {
-    const Draft content = draft(name, persistent, event::asked_for<T>(EventType::address));
+    const Draft content = draft(name, persistent, event::requested_type<T>(EventType::address));
     content->address = const_cast<std::remove_cv_t<T>*>(address);
     fire_draft(target, content);
   }

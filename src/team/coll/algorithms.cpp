@@ -92,14 +92,14 @@ Operation::Body barrier(Operation& op) {
   }
 }
 
-// A large value is announced, and follows in segments: see PayloadCasts.
+// A large value is announced, and follows in segments: see PayloadMulticasts.
 Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std::byte>> place) {
   if (op.rank() == op.root()) {
     const std::span<const std::byte> source = place.has_value() ? *place : mine.bytes();
     const bool is_announced =
         place.has_value() ? source.size() >= kLargeMessageBytes : op.goes_as_payload(source.size());
     if (op.size() > 1 && is_announced) {
-      op.multicast(0, {}, {source.size(), op.begin_cast(source, 0)});
+      op.multicast(0, {}, {source.size(), op.begin_multicast(source, 0)});
       co_await op.released(0);
     } else if (op.size() > 1) {
       op.multicast(0, place.has_value() ? Block(source) : mine);
@@ -123,7 +123,7 @@ Operation::Body broadcast(Operation& op, Block mine, std::optional<std::span<std
   Bytes buffer;
   if (!place.has_value()) buffer.resize(size);
   co_await op.in_handler();
-  op.join_cast(op.root(), head.announced.cast, place.value_or(std::span(buffer)), 0);
+  op.join_multicast(op.root(), head.announced.multicast, place.value_or(std::span(buffer)), 0);
   co_await op.released(0);
   if (!place.has_value()) op.add_result(Block(std::move(buffer)));
 }
@@ -223,7 +223,7 @@ Operation::Body allgather(Operation& op, Block mine) {
   const auto own_phase = kSeparate + static_cast<std::uint32_t>(op.rank().value());
   if (is_announced) {
     entries[0].announcement.size = mine.size();
-    if (!shares) entries[0].announcement.cast = op.begin_cast(mine.bytes(), own_phase);
+    if (!shares) entries[0].announcement.multicast = op.begin_multicast(mine.bytes(), own_phase);
     if (shares) op.multicast(kSeparate, mine);
   } else {
     entries[0].block = mine;
@@ -246,8 +246,8 @@ Operation::Body allgather(Operation& op, Block mine) {
     } else {
       co_await op.in_handler();
       arriving[index].resize(announced.size);
-      op.join_cast(Rank(i), announced.cast, arriving[index],
-                   kSeparate + static_cast<std::uint32_t>(i));
+      op.join_multicast(Rank(i), announced.multicast, arriving[index],
+                        kSeparate + static_cast<std::uint32_t>(i));
     }
   }
   for (int i = 0; i < op.size() && !shares; ++i) {

@@ -34,6 +34,9 @@ std::string Call::text() const {
                 ? fmt::format(" of {}", type)
                 : fmt::format(" of {} elements of {}", values.array_bytes / values.type->size_bytes,
                               type);
+    if (const std::string_view operation = values.type->operation; !operation.empty()) {
+      text += fmt::format(" by {}", naming::tidy(operation));
+    }
   }
   if (has_root()) text += fmt::format(" with root {}", root.value());
   return text;
@@ -355,7 +358,8 @@ struct Exchange::Difference {
         "a collective operation",
         std::make_exception_ptr(CheckError(fmt::format(
             "collective number {} is {} on rank {}, and {} on rank {}: all members call the same "
-            "operations in the same order, with values of one type, arrays of one size and the "
+            "operations in the same order, with values of one type, arrays of one size, one way to "
+            "combine them and the "
             "same root",
             sequence, here, exchange.core_.messenger().rank().value(), there, world_rank))));
   }

@@ -26,8 +26,8 @@ inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to)
 
 /// A value that is multicast as a payload.
 struct Announcement {
-  std::uint64_t size = 0;  // 0: there is none
-  std::uint64_t cast = 0;  // number of the multicast at the root
+  std::uint64_t size = 0;       // 0: there is none
+  std::uint64_t multicast = 0;  // number of the multicast at the root
 };
 
 /// Header of the messages of an operation; `place` holds short values.

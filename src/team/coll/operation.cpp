@@ -20,13 +20,13 @@ std::vector<Rank> others(Rank root, int size) {
 }
 
 // This member in the tree of payloads of `root`.
-CastPlace cast_place(const TeamCore& team, Rank root) {
+MulticastPlace multicast_place(const TeamCore& team, Rank root) {
   const std::vector<Rank> members = others(root, team.size());
   const MulticastTree tree = resolve({}, members.size());
   const TreePlace place = place_in(tree, root, members, team.rank());
-  CastPlace cast{team.to_world(place.parent), place.parent == root, {}};
-  for (const Rank child : place.children) cast.children.push_back(team.to_world(child));
-  return cast;
+  MulticastPlace multicast{team.to_world(place.parent), place.parent == root, {}};
+  for (const Rank child : place.children) multicast.children.push_back(team.to_world(child));
+  return multicast;
 }
 
 template <auto Function, class... Args>
@@ -114,19 +114,19 @@ Operation::Receive Operation::released(std::uint32_t phase) {
 
 // --- multicasts of payloads
 
-std::uint64_t Operation::begin_cast(std::span<const std::byte> bytes, std::uint32_t phase) {
+std::uint64_t Operation::begin_multicast(std::span<const std::byte> bytes, std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   TeamCore& core = in_.core();
-  std::vector<Rank> children = cast_place(core, rank_).children;
-  return PayloadCasts::of(core).begin(bytes, std::move(children), then).number;
+  std::vector<Rank> children = multicast_place(core, rank_).children;
+  return PayloadMulticasts::of(core).begin(bytes, std::move(children), then).number;
 }
 
-void Operation::join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place,
-                          std::uint32_t phase) {
+void Operation::join_multicast(Rank source, std::uint64_t multicast, std::span<std::byte> place,
+                               std::uint32_t phase) {
   const auto then = [&in = in_, over = header(kReleased + phase)] { in.on_piece(over, {}); };
   TeamCore& core = in_.core();
-  PayloadCasts::of(core).join({core.to_world(source).value(), cast, false},
-                              cast_place(core, source), place, {.done = then});
+  PayloadMulticasts::of(core).join({core.to_world(source).value(), multicast, false},
+                                   multicast_place(core, source), place, {.done = then});
 }
 
 Operation::InHandler Operation::in_handler() { return InHandler(*this); }

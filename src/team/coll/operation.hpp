@@ -93,9 +93,11 @@ class Operation final : public std::enable_shared_from_this<Operation> {
   Receive released(std::uint32_t phase);
 
   // Payloads of one member for all others, in segments along a tree; `released` of `phase` follows.
-  [[nodiscard]] std::uint64_t begin_cast(std::span<const std::byte> bytes, std::uint32_t phase);
+  [[nodiscard]] std::uint64_t begin_multicast(std::span<const std::byte> bytes,
+                                              std::uint32_t phase);
   /// In a handler only.
-  void join_cast(Rank source, std::uint64_t cast, std::span<std::byte> place, std::uint32_t phase);
+  void join_multicast(Rank source, std::uint64_t multicast, std::span<std::byte> place,
+                      std::uint32_t phase);
   /// Awaits that the coroutine is in a handler.
   InHandler in_handler();
 

@@ -47,7 +47,7 @@ struct StoredArgument<TypedRequest<T, M>> {
 
 /// Type that the function gets for an argument.
 template <class Arg>
-struct Passed {
+struct ArgumentOf {
   static decltype(auto) get(wire::Owner<Arg>& value, const Access* /*access*/) {
     if constexpr (wire::is_view_v<Arg>) {
       return Arg(value);
@@ -57,7 +57,7 @@ struct Passed {
   }
 };
 template <class T, Mode M>
-struct Passed<TypedRequest<T, M>> {
+struct ArgumentOf<TypedRequest<T, M>> {
   template <class Empty>
   static decltype(auto) get(Empty& /*stored*/, const Access* access) {
     if constexpr (M == Mode::read) {
@@ -71,7 +71,7 @@ struct Passed<TypedRequest<T, M>> {
 /// The function takes the arguments of a task, as they are passed.
 template <class F, class... Args>
 inline constexpr bool accepts_v =
-    std::is_invocable_v<F, decltype(Passed<Args>::get(
+    std::is_invocable_v<F, decltype(ArgumentOf<Args>::get(
                                std::declval<typename StoredArgument<Args>::type&>(), nullptr))...>;
 
 template <class T>
@@ -159,7 +159,7 @@ class InsertedTask : public FlowTask {
   template <std::size_t... I>
   bool costs_memory(std::index_sequence<I...> /*indices*/) {
     const Cost cost = call_.codelet->cost(
-        Passed<Args>::get(std::get<I>(stored_), list_.data() + requests_before(I))...);
+        ArgumentOf<Args>::get(std::get<I>(stored_), list_.data() + requests_before(I))...);
     return cost.is_memory_bound();
   }
   static constexpr std::size_t requests_before(std::size_t index) {
@@ -175,7 +175,7 @@ class InsertedTask : public FlowTask {
   using Values = std::tuple<typename StoredArgument<Args>::type...>;
   template <std::size_t... I>
   void call(Call& function, Values& values, std::index_sequence<I...> /*indices*/) {
-    function(Passed<Args>::get(std::get<I>(values), list_.data() + requests_before(I))...);
+    function(ArgumentOf<Args>::get(std::get<I>(values), list_.data() + requests_before(I))...);
   }
 
   Call call_;

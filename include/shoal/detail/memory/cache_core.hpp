@@ -115,7 +115,7 @@ class CacheCore {
   static void failed(const FetchRef& fetch, std::exception_ptr error);
 
  private:
-  struct Awaited {
+  struct SharedFetch {
     FetchRef fetch;
     bool begins = false;  // the caller sends the request
   };
@@ -125,9 +125,9 @@ class CacheCore {
     std::uint64_t fetched_in = 0;
   };
 
-  [[nodiscard]] Awaited begin(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] SharedFetch begin(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   /// Returns the fetch of the object that is in progress, or else a new one.
-  [[nodiscard]] Awaited join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
+  [[nodiscard]] SharedFetch join(const CacheKey& key) SHOAL_REQUIRES(mutex_);
   /// Returns the copy; nullptr if there is none.
   [[nodiscard]] const Entry* fresh(CacheKey key) SHOAL_REQUIRES(mutex_) {
     const auto* const slot = entries_.locate(key);
@@ -145,8 +145,8 @@ class CacheCore {
   /// Keeps the copy of a fetch; nullptr: it has failed. Returns false if it had ended before.
   bool end(const FetchRef& fetch, const Copy* copy, std::size_t size_bytes);
   /// Sends the request of a fetch that the caller begins.
-  void send(const CacheKey& key, const Awaited& awaited);
-  [[nodiscard]] Copy await(const CacheKey& key, const Awaited& awaited);
+  void send(const CacheKey& key, const SharedFetch& awaited);
+  [[nodiscard]] Copy await(const CacheKey& key, const SharedFetch& awaited);
 
   sched::Scheduler& scheduler_;
   const std::string name_;

@@ -8,9 +8,9 @@
 
 namespace shoal::sync {
 
-/// The owner shows an object, or none, and hides it before it dies; an inspector visits what is
-/// shown at that moment. The owner pays a store to show, a store and a load to hide; it waits only
-/// for a visit that goes on right now.
+/// A hazard pointer that its owner asks: the owner shows an object, or none, and hides it before it
+/// dies; an inspector visits what is shown at that moment. The owner pays a store to show, a store
+/// and a load to hide; it waits only for a visit that goes on right now.
 ///
 /// An object is never visited after hide() has returned. hide(): value_ = next (A), then reads
 /// visits_ (B). visit(): visits_ = 1 (C), then reads value_ (D). If B reads 0 although the visit

@@ -17,7 +17,7 @@
 namespace shoal::team {
 
 /// Each runs in a handler, once, unless the team fails.
-struct CastSteps {
+struct MulticastSteps {
   Function<void()> arrived{};  // the payload has come: it may be read. May be empty
   Function<void()> done{};     // it was passed on, too: it may be changed
 };

@@ -116,10 +116,11 @@ enum class Kind : std::uint16_t {
 };
 [[nodiscard]] const char* name_of(Kind kind);
 
-/// Type of values, or of the elements of arrays.
+/// Type of values, or of the elements of arrays, and what combines them.
 struct ValueType {
   std::uint32_t signature = 0;
-  std::string_view spelled;  // by the compiler
+  std::string_view spelled;    // by the compiler
+  std::string_view operation;  // empty: none, or one without a name
   std::size_t size_bytes = 1;
 };
 /// Values of an operation, alike on all members.
@@ -140,7 +141,7 @@ struct Call {
   [[nodiscard]] bool has_root() const {
     return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather;
   }
-  /// "reduce() of 4 elements of double with root 1".
+  /// "reduce() of 4 elements of double by std::plus with root 1".
   [[nodiscard]] std::string text() const;
 };
 

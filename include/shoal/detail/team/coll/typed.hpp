@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -98,21 +99,40 @@ consteval void check_elements() {
                 "shoal: a collective operation on a span copies its elements byte by byte: they "
                 "must be trivially copyable, and not const where they are written");
 }
-template <class T>
-inline constexpr ValueType value_type{type_signature<T>(), naming::spelled<T>(), sizeof(T)};
-template <class T>
-inline constexpr Values single_values{&value_type<T>, Values::kSingle, type_signature<T>()};
+/// Name of an operation, which all members give alike: of a type without state, without the
+/// arguments of a template, so that std::plus<>() is std::plus<int>(). A lambda has none: those of
+/// two places may do the same.
+template <class F>
+consteval std::string_view operation_name() {
+  if constexpr (std::is_empty_v<F>) {
+    constexpr std::string_view kName = naming::type_text<F>();
+    if (kName.find("lambda") == std::string_view::npos) return kName.substr(0, kName.find('<'));
+  }
+  return {};
+}
+/// Type of values that are combined by F, if it is one.
+template <class T, class F>
+consteval ValueType make_value_type() {
+  const std::string_view name = operation_name<F>();
+  return {type_signature<T>() + (name.empty() ? 0 : wire::fnv1a(name)), naming::spelled<T>(), name,
+          sizeof(T)};
+}
+template <class T, class F>
+inline constexpr ValueType value_type = make_value_type<T, F>();
+template <class T, class F>
+inline constexpr Values single_values{&value_type<T, F>, Values::kSingle,
+                                      value_type<T, F>.signature};
 /// One value of each member.
-template <class T>
+template <class T, class F = void>
 const Values& single() {
-  return single_values<T>;
+  return single_values<T, F>;
 }
 /// An array of each member: those of different sizes differ.
-template <class T>
+template <class T, class F = void>
 Values array(std::size_t size_bytes) {
   constexpr std::uint64_t kMix = 0x9e3779b97f4a7c15;
-  return {&value_type<T>, size_bytes,
-          type_signature<T>() + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U)};
+  return {&value_type<T, F>, size_bytes,
+          value_type<T, F>.signature + 1 + static_cast<std::uint32_t>((size_bytes * kMix) >> 32U)};
 }
 /// Copies the results of an operation on small arrays into place, one after the other.
 void copy_results(std::span<const Block> results, std::span<std::byte> place);
@@ -216,23 +236,23 @@ auto broadcast(Collectives& in, std::span<T> place, Rank root) {
 template <class T, class F>
 auto reduce(Collectives& in, const T& value, F operation, Rank root) {
   return start<std::optional<T>>(
-      in, in.reduce(single<T>(), block_of(value), combine_of<T>(std::move(operation)), root),
+      in, in.reduce(single<T, F>(), block_of(value), combine_of<T>(std::move(operation)), root),
       [](const std::vector<Block>& all) {
         return all.empty() ? std::optional<T>() : value_of<T>(all.front());
       });
 }
 template <class T, class F>
 auto allreduce(Collectives& in, const T& value, F operation) {
-  return start<T>(in,
-                  in.allreduce(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
-                  [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
+  return start<T>(
+      in, in.allreduce(single<T, F>(), block_of(value), combine_of<T>(std::move(operation))),
+      [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
 }
 template <class T, class F>
 auto allreduce(Collectives& in, std::span<T> place, F operation) {
   check_elements<T>();
   return start<void>(
       in,
-      in.allreduce(array<T>(place.size_bytes()), Array{std::as_writable_bytes(place), sizeof(T)},
+      in.allreduce(array<T, F>(place.size_bytes()), Array{std::as_writable_bytes(place), sizeof(T)},
                    combine_into_of<T>(std::move(operation))),
       [](const std::vector<Block>& /*none*/) {});
 }
@@ -246,13 +266,13 @@ auto allgather(Collectives& in, const T& value) {
 }
 template <class T, class F>
 auto scan(Collectives& in, const T& value, F operation) {
-  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(std::move(operation))),
+  return start<T>(in, in.scan(single<T, F>(), block_of(value), combine_of<T>(std::move(operation))),
                   [](const std::vector<Block>& all) { return value_of<T>(all.front()); });
 }
 template <class T, class F>
 auto exclusive_scan(Collectives& in, const T& value, F operation, T initial) {
   // A copy for the coroutine, which goes on after this returns.
-  return start<T>(in, in.scan(single<T>(), block_of(value), combine_of<T>(operation)),
+  return start<T>(in, in.scan(single<T, F>(), block_of(value), combine_of<T>(operation)),
                   [operation, initial = std::move(initial)](const std::vector<Block>& all) mutable {
                     return all.size() < 2 ? std::move(initial)
                                           : T(operation(std::move(initial), value_of<T>(all[1])));
@@ -265,7 +285,7 @@ auto alltoall(Collectives& in, const std::vector<T>& values) {
 }
 template <class T, class F>
 auto reduce_scatter(Collectives& in, const std::vector<T>& values, F operation) {
-  return start<T>(in, in.alltoall(Kind::reduce_scatter, single<T>(), blocks_of(values)),
+  return start<T>(in, in.alltoall(Kind::reduce_scatter, single<T, F>(), blocks_of(values)),
                   [operation = std::move(operation)](const std::vector<Block>& all) mutable {
                     T sum = value_of<T>(all.front());
                     for (std::size_t i = 1; i < all.size(); ++i) {
@@ -282,7 +302,7 @@ auto reduce(Collectives& in, std::span<T> place, F operation, Rank root) {
   check_elements<T>();
   const std::span<std::byte> bytes = std::as_writable_bytes(place);
   return start<void>(in,
-                     in.reduce(array<T>(bytes.size()), Array{bytes, sizeof(T)},
+                     in.reduce(array<T, F>(bytes.size()), Array{bytes, sizeof(T)},
                                combine_into_of<T>(std::move(operation)), root),
                      into(bytes));
 }
@@ -291,7 +311,7 @@ auto scan(Collectives& in, std::span<T> place, F operation) {
   check_elements<T>();
   const std::span<std::byte> bytes = std::as_writable_bytes(place);
   return start<void>(in,
-                     in.scan(array<T>(bytes.size()), Array{bytes, sizeof(T)},
+                     in.scan(array<T, F>(bytes.size()), Array{bytes, sizeof(T)},
                              combine_into_of<T>(std::move(operation))),
                      [bytes](const std::vector<Block>& results) {
                        copy_results(std::span(results).first(results.empty() ? 0 : 1), bytes);
@@ -329,7 +349,7 @@ auto reduce_scatter(Collectives& in, std::span<const std::type_identity_t<T>> va
   const std::span<std::byte> bytes = std::as_writable_bytes(mine);
   return start<void>(
       in,
-      in.reduce_scatter(array<T>(values.size_bytes()), std::as_bytes(values), bytes,
+      in.reduce_scatter(array<T, F>(values.size_bytes()), std::as_bytes(values), bytes,
                         combine_into_of<T>(operation)),
       [bytes, combine = combine_into_of<T>(operation)](const std::vector<Block>& results) mutable {
         if (results.empty()) return;
