@@ -119,7 +119,8 @@ auto call_as(TeamCore& core, Rank target, TypeList<Ws...> /*wires*/, Args&&... a
   static_assert(sizeof...(Ws) == sizeof...(Args),
                 "shoal: the number of arguments differs from the function's parameters");
   (check_fraction<std::remove_cvref_t<Args>, Ws>(), ...);
-  const std::uint32_t handler = CallHandler<Named, Storage<Ws>...>::handler.index();
+  [[maybe_unused]] const std::uint32_t handler =
+      CallHandler<Named, Storage<Ws>...>::handler.index();
   (check_number<Ws>(core, handler, args), ...);
   PendingCall<CallResult<Named, Storage<Ws>...>> awaited(core);
   send_static<CallHandler<Named, Storage<Ws>...>>(

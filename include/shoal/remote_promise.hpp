@@ -87,7 +87,7 @@ template <class T>
   static_assert(!wire::is_view_v<T>,
                 "shoal: a view in a message ends with it, and a promise keeps its value: promise a "
                 "std::string or std::vector");
-  return {world_rank_of(core), core.id() == 0 ? 1U : 0U,
+  return {Rank(world_rank_of(core)), core.id() == 0 ? 1U : 0U,
           promises_of(core).add(std::move(promise), core)};
 }
 

@@ -173,7 +173,7 @@ PyFuture call_rank(PyTeam& team, int rank, nb::handle payload, nb::handle functi
   Payload encoded = to_payload(payload.ptr());
   const std::string name = name_call(function);
   const OutsidePython outside;
-  team::Awaited<Value> awaited(here->core());
+  team::PendingCall<Value> awaited(here->core());
   here->send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, name, std::move(encoded));
   return PyFuture(std::move(awaited.future).share(), team.run);
 }
