@@ -10,6 +10,32 @@ import suite
 # it cannot do without. A program pays for these lines in each of its files: <functional>,
 # <algorithm> and <fmt/format.h> alone would each add thousands.
 LINES_MAX = 12600
+# Functions without arguments and results, where a pack of arguments is empty.
+NOTHING = """#include <shoal/object.hpp>
+#include <shoal/shoal.hpp>
+void nothing() {}
+struct Empty : shoal::DistributedObject<Empty> {
+  explicit Empty(shoal::Team& team) : DistributedObject(team) {}
+  void nothing() const {}
+};
+int main(int argc, char** argv) {
+  return shoal::run(argc, argv, [](shoal::World& world) {
+    world.send(shoal::Rank(0), shoal::am<nothing>);
+    world.call(shoal::Rank(0), shoal::am<nothing>).get();
+    world.multicast({shoal::Rank(0)}, shoal::am<nothing>);
+    Empty empty(world);
+    empty.async<&Empty::nothing>(shoal::Rank(0));
+    empty.call<&Empty::nothing>(shoal::all_ranks).get();
+    shoal::Flow flow(world);
+    flow.insert(nothing);
+    shoal::Events events(world);
+    events.fire(shoal::self, "nothing");
+    shoal::TaskGraph<int> graph(world);
+    graph.set_task([](int) {}).set_indegree([](int) { return 0; });
+    world.wait();
+  });
+}
+"""
 NEEDED = ["memory", "string", "vector", "tuple", "optional", "span", "array", "stdexcept", "atomic"]
 
 
@@ -63,6 +89,17 @@ class Headers(suite.Suite):
             lines = [line for line in errors.splitlines() if "error: " in line]
             self.assertEqual(len(lines), 2, f"{top}: {errors[:2000]}")
             self.assertIn("shoal needs C++20: compile with -std=c++20", lines[0])
+
+    def test_programs_get_no_warnings(self):
+        """Of our templates, with the headers as the program's own: those that are precompiled, or
+        of a library that CMake has found, give none."""
+        source = self.scratch / "nothing.cpp"
+        source.write_text(NOTHING)
+        tutorials = suite.build().source / "apps/tutorial"
+        names = ("event_tasks", "flow", "jacobi_graph", "loops", "memory", "objects", "teams")
+        for program in [source, *(tutorials / f"{name}.cpp" for name in names)]:
+            self.run_command([*self.compiler, f"-I{tutorials.parent}", "-Wall", "-Wextra",
+                              "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", program])
 
     def test_a_header_that_needs_another_is_found(self):
         (self.scratch / "bad.hpp").write_text("inline std::string no_header_for_this();\n")
