@@ -1,6 +1,7 @@
 """Command line of the package: python -m shoal info | run | cmake | version."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -8,8 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from . import _core, run
-from ._run import _is_simulated
+from . import ConfigError, _core, run
 
 _DESCRIPTION = """\
 info      what a run would use: ranks, workers, processors, MPI
@@ -91,7 +91,9 @@ def _run(options):
         environment["SHOAL_WORKERS"] = str(options.workers)
     if options.sim:
         environment["SHOAL_SIM"] = "on"
-    is_simulated = options.sim or _is_simulated(options.arguments)
+    is_simulated = options.sim
+    with contextlib.suppress(ConfigError):  # the program says it, if these words are for shoal
+        is_simulated |= _core._parse([options.program, *options.arguments])[0]
     if is_simulated and environment.get("PYTHONHASHSEED", "random") in ("", "random"):
         environment["PYTHONHASHSEED"] = "0"
     if options.seed is not None:
@@ -101,6 +103,10 @@ def _run(options):
         if _both_are_installed():
             return _refuse(_BOTH)
         launcher = next(iter(_launchers()), None)
+        if launcher is None and options.ranks > 1:
+            print("shoal: there is no launcher of MPI: all ranks run in this process, where one at "
+                  "a time runs Python. Install one (pip install mpich, or that of the system), or "
+                  "say --embedded", file=sys.stderr)
     if launcher is None or is_simulated or options.embedded:
         environment["SHOAL_RANKS"] = str(options.ranks)
     else:

@@ -6,9 +6,8 @@ import zlib
 
 from . import _errors, _wire
 from ._objects import Proxy
-from ._run import _check_name, current_world, state_of
+from ._run import _check_name, _rank_of, current_world, state_of
 from ._sync import Promise
-from ._world import _rank_of
 
 
 class _Directory:
@@ -53,7 +52,8 @@ def _register(name, rank):
     promise = _rank_promise(name)
     if promise.future.done():
         raise _errors.CheckError(
-            f"a second actor {name!r}: rank {promise.future.result()} has one already")
+            f"a second actor {name!r}: rank {promise.future.result()} has one already: find it by "
+            f"shoal.Actor({name!r}), or give this one another name")
     promise.set_result(rank)
 
 

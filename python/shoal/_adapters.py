@@ -1,11 +1,13 @@
 """Interfaces of other libraries, on tasks of shoal: concurrent.futures, Dask and joblib."""
 
 import concurrent.futures
+import functools
 import itertools
 import os
 
-from ._run import _current, current_world
+from ._run import _current, _function_of, _invoke, current_world
 from ._runtime import Runtime
+from ._tasks import _run_body
 
 
 class Executor(concurrent.futures.Executor):
@@ -19,25 +21,34 @@ class Executor(concurrent.futures.Executor):
 
     def __init__(self, workers=0, **options):
         self._runtime = Runtime(workers=workers, **options)
+        self._futures = set()  # of calls that have not ended
 
     def submit(self, fn, /, *args, **kwargs):
-        """Schedules fn(*args, **kwargs); returns a concurrent.futures.Future."""
+        """Schedules fn(*args, **kwargs), awaited if it is `async def`; returns a
+        concurrent.futures.Future."""
+        _function_of(fn, "Executor.submit()")
         if not self._runtime.is_running:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future = concurrent.futures.Future()
-        self._runtime.submit(_fill, future, fn, args, kwargs)
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        call = functools.partial(_run_body, _invoke, (fn, args, kwargs), {})
+        self._runtime.submit(_fill, future, call)
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):
-        """Ends the workers when all tasks have ended. Always waits."""
+        """Ends the workers when all tasks have ended. Always waits. With cancel_futures, calls that
+        have not begun are cancelled."""
+        for future in list(self._futures) if cancel_futures else ():
+            future.cancel()
         self._runtime.stop()
 
 
-def _fill(future, function, arguments, keywords):
+def _fill(future, call):
     if not future.set_running_or_notify_cancel():
         return
     try:
-        result = function(*arguments, **keywords)
+        result = call()
     except BaseException as error:
         future.set_exception(error)
     else:
@@ -45,12 +56,14 @@ def _fill(future, function, arguments, keywords):
 
 
 class _RankFuture(concurrent.futures.Future):
-    """A future whose result() parks the calling task."""
+    """A future whose result() parks the calling task, as wait() and others of shoal do."""
 
     def __init__(self, future):
         super().__init__()
         self._shoal = future
         self.set_running_or_notify_cancel()
+        self._on_done = future._on_done
+        self.done = future.done
         future.add_done_callback(self._take)
 
     def _take(self, future):
@@ -100,7 +113,8 @@ class WorldExecutor(concurrent.futures.Executor):
         return _RankFuture(future)
 
     def shutdown(self, wait=True, *, cancel_futures=False):
-        """Takes no more calls, and waits until all have ended."""
+        """Takes no more calls, and waits until all have ended. Calls begin at once, so that
+        cancel_futures finds none to cancel."""
         self._is_open = False
         for future in list(self._futures) if wait else ():
             future.exception()
@@ -108,7 +122,7 @@ class WorldExecutor(concurrent.futures.Executor):
 
 # --- Dask
 
-def dask_get(graph, keys, *, workers=0, **options):
+def dask_get(graph, keys, *, workers=0):
     """Scheduler of Dask: dask.compute(value, scheduler=shoal.dask_get).
 
     In a run the tasks are those of the calling rank; elsewhere, those of a Runtime of its own with

@@ -8,7 +8,7 @@ import sys
 import warnings
 
 from . import _core, _errors
-from ._run import _check_name, current_world
+from ._run import _check_name, _integer_of, _team_of
 
 _KINDS = {float: (_core._DoubleArray, "d"), int: (_core._IntegerArray, "q")}
 
@@ -134,8 +134,8 @@ class GlobalArray:
 
     def __init__(self, size, dtype=float, name="array", team=None):
         _check_name(name, "shoal.GlobalArray")
-        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise _errors.CheckError(f"global array {name!r}: its size is {size!r}: give a number")
+        size = _integer_of(size, 0, 2**60 - 1, f"global array {name!r}: its size",
+                           "no number of elements: give an integer that is not negative")
         if dtype not in _KINDS:
             raise _errors.CheckError(
                 f"global array {name!r}: its dtype is {dtype!r}: give float or int")
@@ -144,7 +144,7 @@ class GlobalArray:
         self._kind = dtype
         self._name = name
         self._size = size
-        self._array = made(team or current_world(), size, name)
+        self._array = made(_team_of(team, "shoal.GlobalArray"), size, name)
 
     def __len__(self):
         return self._size
@@ -229,7 +229,8 @@ class GlobalArray:
             view = memoryview(self._elements_of(value, count))
         if view.nbytes != 8 * count:
             raise _errors.CheckError(
-                f"global array {self._name!r}: {view.nbytes // 8} values for {count} elements")
+                f"global array {self._name!r}: {view.nbytes // 8} values for {count} elements: "
+                "give one for each")
         return view
 
     def _elements_of(self, values, count):

@@ -4,9 +4,8 @@ import threading
 
 from . import _core, _errors
 from ._objects import Object
-from ._run import _call_to_end, _function_of, current_world
+from ._run import _call_to_end, _check_name, _function_of, _integer_of, _rank_of, _team_of
 from ._sync import Promise
-from ._world import _rank_of
 
 
 class Cache:
@@ -28,12 +27,12 @@ class Cache:
 
     def __init__(self, fetch, *, items_max=None, name="a cache"):
         _function_of(fetch, "shoal.Cache")
-        if items_max is not None and (not isinstance(items_max, int) or items_max < 1):
-            raise _errors.CheckError(
-                f"shoal.Cache: items_max is {items_max!r}: give a number that is at least 1")
+        if items_max is not None:
+            items_max = _integer_of(items_max, 1, 2**63 - 1, "shoal.Cache: items_max",
+                                    "no number of copies: give 1 at least")
         self._fetch = fetch
         self._items_max = items_max
-        self._name = name
+        self._name = _check_name(name, "shoal.Cache")
         self._lock = threading.Lock()  # held for a moment, and never during a wait
         self._futures = {}  # by keys; the one that was used last is the last one
         self.hits = 0
@@ -88,7 +87,7 @@ class Cache:
     def collective_invalidate(self, team=None):
         """Drops all copies on all ranks; changes of all ranks before it are seen after it.
         Collective; parks the caller."""
-        (team or current_world()).barrier()
+        _team_of(team, "collective_invalidate()").barrier()
         self.invalidate()
 
     def __len__(self):
@@ -114,7 +113,7 @@ class GlobalVar:
         team: default: the world."""
 
     def __init__(self, value=None, owner=0, team=None):
-        self._team = team or current_world()
+        self._team = _team_of(team, "shoal.GlobalVar")
         self._owner = _rank_of(self._team, owner, "shoal.GlobalVar: the owner")
         self._place = _Place(value if self._is_here() else None, self._team)
         self._cache = Cache(lambda key: self._place[self._owner].read(), name="a global variable")

@@ -85,5 +85,5 @@ class RemoteTraceback(Exception):
 
 
 def format_exception(exception):
-    """Text of an exception with its traceback, without the lines of this package."""
+    """Text of an exception with its traceback."""
     return "".join(traceback.format_exception(exception)).rstrip()

@@ -6,7 +6,7 @@ import typing
 
 from . import _core, _errors, _wire
 from ._run import (_check_name, _function_of, _in_world, _integer_of, _name_of, _priority_of,
-                   current_world)
+                   _retries_of, _team_of, current_world)
 from ._sync import _check_seconds
 
 SELF = "self"
@@ -40,10 +40,15 @@ class _Reference(typing.NamedTuple):
 def _peer_of(peer, what):
     if isinstance(peer, str) and peer in _PEERS:
         return _PEERS[peer]
-    if isinstance(peer, bool) or not isinstance(peer, int) or peer < 0:
-        raise _errors.CheckError(
-            f"{what}: {peer!r} is no rank: give an integer, shoal.SELF, shoal.ANY or shoal.ALL")
-    return peer
+    return _integer_of(peer, 0, 2**31 - 1, what,
+                       "no rank: give an integer, shoal.SELF, shoal.ANY or shoal.ALL")
+
+
+def _target_of(target, what):
+    if isinstance(target, str) and target == ANY:
+        raise _errors.CheckError(f"{what} cannot be fired to shoal.ANY: give a rank, shoal.SELF or "
+                                 "shoal.ALL")
+    return _peer_of(target, what)
 
 
 def _pairs_of(dependencies, what):
@@ -94,7 +99,8 @@ class Events:
 
     def __init__(self, name="events", team=None):
         self._world = current_world()
-        self._events = _core._Events(team or self._world, _check_name(name, "shoal.Events"))
+        self._events = _core._Events(_team_of(team, "shoal.Events"),
+                                     _check_name(name, "shoal.Events"))
         self._objects = {}  # of fire_object(), by numbers, until an event has brought them
         self._numbers = itertools.count()
 
@@ -129,7 +135,7 @@ class Events:
                 sends, starts or fires happens once it has succeeded, and it must not wait."""
         what = "Events.submit()"
         _function_of(function, what)
-        _integer_of(retries, 0, 2**31 - 1, what, "no number of retries")
+        retries = _retries_of(retries, what)
         world = self._world
 
         def run(arrived):
@@ -140,8 +146,8 @@ class Events:
                 self._forget(arrived)
 
         self._events.submit(_pairs_of(dependencies, what), run,
-                            _check_name(name or _name_of(function), what, "the task's"),
-                            persistent, greedy, _priority_of(priority, what), retries,
+                            _check_name(name or _name_of(function), what, "the task's name"),
+                            bool(persistent), bool(greedy), _priority_of(priority, what), retries,
                             function)
 
     def fire(self, target, name, value=None, *, persistent=False):
@@ -149,8 +155,8 @@ class Events:
         pickled. A persistent one is there again on the target as soon as a task has got it. Parks
         the task while too much is under way to the target."""
         what = f"the event {name!r}"
-        self._events.fire(_peer_of(target, what), _check_name(name, what),
-                          _wire.dump(value, f"the value of {what}"), persistent)
+        self._events.fire(_target_of(target, what), _check_name(name, what),
+                          _wire.dump(value, f"the value of {what}"), bool(persistent))
 
     def fire_object(self, name, value, *, persistent=False):
         """Fires an event to this rank with the object itself: no copy is made, and it need not be
@@ -171,7 +177,7 @@ class Events:
         number for cancel(). Does not wait."""
         what = f"the event {name!r}"
         _check_seconds(seconds, what, is_finite=True)
-        return self._events.fire_after(seconds, _peer_of(target, what), _check_name(name, what),
+        return self._events.fire_after(seconds, _target_of(target, what), _check_name(name, what),
                                        _wire.dump(value, f"the value of {what}"))
 
     def fire_when_readable(self, file, target, name):
@@ -186,8 +192,8 @@ class Events:
             file: a descriptor, or an object with fileno(), such as a socket: keep it open until
                 the event was fired."""
         what = f"the event {name!r}"
-        return self._events.fire_when_readable(_descriptor_of(file, what), _peer_of(target, what),
-                                               _check_name(name, what))
+        return self._events.fire_when_readable(
+            _descriptor_of(file, what), _target_of(target, what), _check_name(name, what))
 
     def fire_on_signal(self, number, target, name):
         """Fires an event, without a value, when this process gets a signal, such as
@@ -199,7 +205,8 @@ class Events:
         what = f"the event {name!r}"
         number = _integer_of(number, 1, signal.NSIG - 1, what,
                              "no signal: give one of the module signal")
-        return self._events.fire_on_signal(number, _peer_of(target, what), _check_name(name, what))
+        return self._events.fire_on_signal(number, _target_of(target, what),
+                                           _check_name(name, what))
 
     def fire_when_memory_above(self, size_bytes, target, name):
         """Fires an event, without a value, when the resident memory of this process exceeds a
@@ -208,7 +215,7 @@ class Events:
         what = f"the event {name!r}"
         size_bytes = _integer_of(size_bytes, 1, 2**63 - 1, what,
                                  "no size: give a number of bytes, at least 1")
-        return self._events.fire_when_memory_above(size_bytes, _peer_of(target, what),
+        return self._events.fire_when_memory_above(size_bytes, _target_of(target, what),
                                                    _check_name(name, what))
 
     def cancel(self, number):
@@ -239,25 +246,25 @@ class Events:
         """Takes the lock of a name, of this rank; parks the task until it is free. A task that ends
         releases its locks. Raises CheckError in a handler, and where the task holds the lock;
         CancelledError when the world fails."""
-        self._events.lock(_check_name(name, "Events.lock()", "the lock's"))
+        self._events.lock(_check_name(name, "Events.lock()", "the lock's name"))
 
     def try_lock(self, name):
         """Whether the lock was free, and is held now. Never blocks."""
-        return self._events.try_lock(_check_name(name, "Events.try_lock()", "the lock's"))
+        return self._events.try_lock(_check_name(name, "Events.try_lock()", "the lock's name"))
 
     def unlock(self, name):
         """Releases the lock of a name. Never blocks. Raises CheckError unless the task holds it."""
-        self._events.unlock(_check_name(name, "Events.unlock()", "the lock's"))
+        self._events.unlock(_check_name(name, "Events.unlock()", "the lock's name"))
 
     def locked(self, name):
         """Holds the lock of a name for a block: `with events.locked("results"):`."""
-        return _Locked(self, _check_name(name, "Events.locked()", "the lock's"))
+        return _Locked(self, _check_name(name, "Events.locked()", "the lock's name"))
 
     def remove(self, task_name):
         """Removes the earliest submitted task of a name; returns whether there was one."""
-        return self._events.remove(_check_name(task_name, "Events.remove()", "the task's"))
+        return self._events.remove(_check_name(task_name, "Events.remove()", "the task's name"))
 
     def is_submitted(self, task_name):
         """Whether a task of this name waits for events, or is persistent."""
         return self._events.is_submitted(
-            _check_name(task_name, "Events.is_submitted()", "the task's"))
+            _check_name(task_name, "Events.is_submitted()", "the task's name"))

@@ -6,9 +6,8 @@ import inspect
 import sys
 
 from . import _core, _errors
-from ._run import (_call_to_end, _check_name, _function_of, _in_world, _name_of, _priority_of,
-                   _signature_of, current_world)
-from ._world import _rank_of
+from ._run import (_call_to_end, _check_name, _function_of, _in_world, _integer_of, _name_of,
+                   _priority_of, _rank_of, _retries_of, _signature_of, _team_of, current_world)
 
 
 class Mode:
@@ -57,7 +56,7 @@ def adopt(old, new):
     return new
 
 
-def _place_of(array):
+def _memory_of(array):
     """Identity of the memory of an array: equal for equal views of one memory."""
     about = array.__array_interface__
     return about["data"][0], array.shape, array.strides, array.dtype.str
@@ -131,12 +130,6 @@ class Tiles:
         return len(self._tiles)
 
 
-def _number_of(value, what):
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _errors.CheckError(f"{what} is {value!r}: give an integer")
-    return value
-
-
 class FlowTask:
     """A function whose calls are tasks of a flow; made by @flow.task or @shoal.flow_task."""
 
@@ -149,7 +142,7 @@ class FlowTask:
         self._name = _check_name(name or _name_of(function).rpartition(".")[2], "a flow task")
         self._priority = _priority_of(priority, f"flow task {self._name}")
         self._rank = rank
-        self._retries = _number_of(retries, f"retries of {self._name}")
+        self._retries = _retries_of(retries, f"flow task {self._name}")
         self._codelet = _core._Codelet(self._name)
         for parameter, mode in modes.items():
             if not isinstance(mode, Mode):
@@ -172,7 +165,8 @@ class FlowTask:
         made._priority = self._priority if priority is None else _priority_of(
             priority, f"flow task {made._name}")
         made._rank = self._rank if rank is None else rank
-        made._retries = self._retries if retries is None else _number_of(retries, "retries")
+        made._retries = self._retries if retries is None else _retries_of(
+            retries, f"flow task {made._name}")
         return made
 
     def __call__(self, *arguments, **keywords):
@@ -289,14 +283,14 @@ class Flow:
 
     def __init__(self, name="flow", team=None, *, tasks_max=4096, check_reads=False):
         self._world = current_world()
-        self._team = team or self._world
+        self._team = _team_of(team, "shoal.Flow")
         _check_name(name, "shoal.Flow")
-        if _number_of(tasks_max, f"flow {name!r}: tasks_max") < 1:
-            raise _errors.CheckError(f"flow {name!r}: tasks_max is {tasks_max}: give 1 at least")
+        tasks_max = _integer_of(tasks_max, 1, 2**63 - 1, f"flow {name!r}: tasks_max",
+                                "no number of tasks: give 1 at least")
         self._flow = _core._Flow(self._team, name, tasks_max, bool(check_reads))
         self._name = name
         self._count = 0
-        self._places = {}  # data of arrays, by _place_of()
+        self._places = {}  # data of arrays, by _memory_of()
 
     def data(self, value=None, owner=0, name=None):
         """Registers a value; returns its Datum. Collective.
@@ -308,7 +302,8 @@ class Flow:
                 writes it.
             owner: the rank where it lives, and where tasks that change it run.
             name: in reports."""
-        name = _check_name(name or f"datum {self._count}", f"flow {self._name!r}", "the datum's")
+        name = _check_name(name or f"datum {self._count}", f"flow {self._name!r}",
+                           "the datum's name")
         if not _is_array(value):
             return self._register(value, None, owner, name)
         self._check_array(value, name)
@@ -321,7 +316,7 @@ class Flow:
         text = "" if form is None else f"{form[1]}{form[0]}"
         made = Datum(self, self._flow.data(value, owner, name, text), name, owner, array, form)
         if array is not None:
-            self._places[_place_of(array)] = made
+            self._places[_memory_of(array)] = made
         return made
 
     def tiles(self, array, tile, owner=None, name="A", dtype=float):
@@ -379,8 +374,8 @@ class Flow:
             if value._flow is not self:
                 raise _errors.CheckError(f"{what} got {value!r} of another flow: register it here")
             return value
-        if _is_array(value) and _place_of(value) in self._places:
-            return self._places[_place_of(value)]
+        if _is_array(value) and _memory_of(value) in self._places:
+            return self._places[_memory_of(value)]
         text = f"an array of shape {value.shape}" if _is_array(value) else repr(value)
         raise _errors.CheckError(
             f"{what} got {text}, which is no datum of flow {self._name!r}: register it by "
@@ -409,7 +404,7 @@ class Flow:
         datum = self._datum_of(datum, "unregister()")
         self._flow.unregister(datum._datum)
         if datum._array is not None:
-            self._places.pop(_place_of(datum._array), None)
+            self._places.pop(_memory_of(datum._array), None)
             datum._array = None
 
     def migrate(self, datum, rank):

@@ -1,12 +1,12 @@
 """Task graphs whose keys are Python objects, and the bytes by which keys are known."""
 
-import inspect
 import io
 import pickle
 import struct
 
 from . import _core, _errors, _wire
-from ._run import _check_name, _function_of, _signature_of, current_world
+from ._run import (_check_name, _function_of, _integer_of, _signature_of, _team_of,
+                   current_world)
 
 _TEXT_MAX = 80  # characters of a key in reports
 
@@ -43,7 +43,7 @@ def encode_key(key):
     except Exception as error:
         raise _errors.CheckError(
             f"the key {_text_of(key)} of type {kind.__name__} cannot be sent to another rank: "
-            f"{error}") from error
+            f"{error}: give a value that can be pickled") from error
     return _with_length(b"p", out.getvalue())
 
 
@@ -200,16 +200,14 @@ class TaskGraph:
                     "by one parameter: give indegree=, a number or a function of the key")
             indegree = len(self._inputs.names) or 1
         if not callable(indegree):
-            if isinstance(indegree, bool) or not isinstance(indegree, int) or indegree < 1:
-                raise _errors.CheckError(
-                    f"task graph {name!r}: indegree is {indegree!r}: give a number that is at "
-                    "least 1, or a function of the key")
-            count = indegree
+            count = _integer_of(
+                indegree, 1, 2**31 - 1, f"task graph {name!r}: indegree",
+                "no number of dependencies: give 1 at least, or a function of the key")
             def indegree(key):
                 return count
         _function_of(indegree, f"task graph {name!r}: indegree", False)
         self._world = current_world()
-        team = team or self._world
+        team = _team_of(team, "shoal.TaskGraph")
         self._graph = _core._TaskGraph(team, name, self._in_world(task, rank, team.rank), indegree,
                                        rank, priority, bool(self._inputs), task)
 
@@ -233,9 +231,8 @@ class TaskGraph:
     def fulfill(self, key, count=1):
         """Counts one dependency of a task, or several, as fulfilled, from any rank. Parks the task
         while too much is under way to the rank of the key."""
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**31:
-            raise _errors.CheckError(
-                f"fulfill() with count={count!r}: give a number that is at least 1")
+        count = _integer_of(count, 1, 2**31 - 1, "fulfill(): count",
+                            "no number of dependencies: give 1 at least")
         self._graph.fulfill(encode_key(key), _text_of(key), count)
 
     def send(self, key, /, **values):

@@ -12,6 +12,7 @@ import tempfile
 
 from . import _errors, _wire
 from ._interactive import is_interactive
+from ._run import _integer_of
 
 _FOLDER = "PYTHON_SHOAL_FOLDER"  # of a call: main goes there, and the result comes back
 _GRACE = 0.5  # seconds for a launcher to end its processes after Ctrl-C
@@ -32,8 +33,8 @@ def _command(count):
         _refuse(commands._BOTH)
     launcher = next(iter(commands._launchers()), None)
     if launcher is None:
-        _refuse("there is no launcher of MPI. Install one (pip install 'shoal[mpich]', or that of "
-                "the system), or run all ranks in this process by ranks= in place of processes=")
+        _refuse("there is no launcher of MPI. Install one (pip install mpich, or that of the "
+                "system), or run all ranks in this process by ranks= in place of processes=")
     environment = dict(os.environ)
     commands._use_own_mpi(launcher, environment)
     return [*commands._launch_command(launcher, count), sys.executable, "-m", "shoal._launch"], \
@@ -65,10 +66,10 @@ def _program():
     return None if name == "__main__" else name, os.path.abspath(path)
 
 
-def run_processes(main, count, workers, args, options):
+def run_processes(main, count, args, options):
     """Runs main on `count` new processes; returns what it returned on rank 0."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        _refuse(f"processes is {count!r}: give a number that is at least 1")
+    count = _integer_of(count, 1, 2**31 - 1, "shoal.run(processes=)", "no number of processes: "
+                        "give an integer that is at least 1")
     if is_server():
         _refuse("the program calls it again while its processes import it: put the call behind "
                 "`if __name__ == '__main__':`")
@@ -76,7 +77,7 @@ def run_processes(main, count, workers, args, options):
     sys.modules.setdefault("__mp_main__", sys.modules["__main__"])  # of classes of results
     with tempfile.TemporaryDirectory(prefix="shoal-python-") as name:
         folder = pathlib.Path(name)
-        call = (main, {"workers": workers, "args": args, **options})
+        call = (main, {"args": args, **options})
         (folder / "main").write_bytes(_dump_main(call, program is not None))
         (folder / "program").write_bytes(pickle.dumps((program, sys.path, sys.argv)))
         command, environment = _command(count)

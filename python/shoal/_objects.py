@@ -1,8 +1,7 @@
 """Distributed objects: a representative on each rank, whose methods any rank invokes."""
 
 from . import _core, _errors, _wire
-from ._run import _in_world, current_world
-from ._world import _rank_of
+from ._run import _in_world, _rank_of, _team_of
 
 
 class _Method:
@@ -83,7 +82,7 @@ class Object:
     _made = None  # by __init__()
 
     def __init__(self, team=None):
-        self._made = team or current_world()
+        self._made = _team_of(team, type(self).__name__)
         self._shoal = _core._Object(self._team, self)
 
     @property

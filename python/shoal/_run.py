@@ -6,6 +6,7 @@ import difflib
 import faulthandler
 import functools
 import inspect
+import operator
 import os
 import random
 import re
@@ -53,23 +54,52 @@ def _end_states():
             _states.pop(key, None)
 
 
-def _check_name(name, what, of="its"):
-    """The name that a program gives: `of`, with "name" behind it, in errors."""
+def _check_name(name, what, of="its name"):
+    """The text that a program gives, such as a name: `of`, in errors."""
     if not isinstance(name, str):
-        raise _errors.CheckError(f"{what}: {of} name is {name!r}: give a str")
+        raise _errors.CheckError(f"{what}: {of} is {name!r}: give a str")
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise _errors.CheckError(f"{what}: {of} is {name!r}, which has half of a surrogate "
+                                     "pair: give a str that UTF-8 can encode") from None
     return name
 
 
 def _integer_of(value, least, most, what, wrong):
-    """The value, unless it is `wrong`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or (
-            not least <= value.__index__() <= most):
+    """The value as an int, unless it is `wrong`: no integer, or one that is out of range."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
         raise _errors.CheckError(f"{what}: {value!r} is {wrong}")
-    return value.__index__()
+    return number
 
 
 def _priority_of(value, what):
     return _integer_of(value, -2**31, 2**31 - 1, what, "no priority: give an integer of 32 bits")
+
+
+def _retries_of(value, what):
+    return _integer_of(value, 0, 2**31 - 1, what, "no number of retries: give an integer that is "
+                       "not negative")
+
+
+def _rank_of(team, rank, what):
+    size = team.size
+    return _integer_of(rank, 0, size - 1, what, f"no rank: there are {size}, 0 to {size - 1}")
+
+
+def _team_of(team, what):
+    """The team that a program gives: by default the world."""
+    if team is None:
+        return current_world()
+    if not isinstance(team, _core.Team):
+        raise _errors.CheckError(
+            f"{what}: {team!r} is no team: give the world, or what its split() has returned")
+    return team
 
 
 def _signature_of(function):
@@ -280,13 +310,13 @@ def _word_of(value):
     return str(value)
 
 
-def _check_options(options):
+def _check_options(options, what):
     known = [name.replace("-", "_") for name in _core._option_names()]
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             meant = f": did you mean {near[0]!r}?" if near else "."
-            raise _errors.ConfigError(f"shoal.run() has no option {name!r}{meant} The command "
+            raise _errors.ConfigError(f"{what} has no option {name!r}{meant} The command "
                                       "`python -m shoal info -- --help` lists the options")
 
 
@@ -317,29 +347,7 @@ class _Variables:
                 error.args = (f"shoal.run({self.names[found[1]]}=): {found[2]}",)
 
 
-def _option_of(words, name):
-    """Value of an option of a run, or None."""
-    for index, word in enumerate(words):
-        if word in (f"--{name}", f"--shoal-{name}"):
-            return words[index + 1] if index + 1 < len(words) else ""
-        if word.startswith((f"--{name}=", f"--shoal-{name}=")):
-            return word.split("=", 1)[1]
-    return os.environ.get("SHOAL_" + name.upper().replace("-", "_"))
-
-
-_SIMULATIONS = ("sim", "sim_races", "sim_check", "sim_dry")
-
-
-def _is_simulated(words, options=None):
-    """Whether words of a command line, options of run() or the environment ask for a simulation."""
-    flags = "|".join(name.replace("_", "-") for name in _SIMULATIONS)
-    return any(re.fullmatch(f"--(shoal-)?({flags})(=.*)?", word) for word in words) \
-        or any("SHOAL_" + name.upper() in os.environ for name in _SIMULATIONS) \
-        or any((options or {}).get(name) not in (None, False, "off") for name in _SIMULATIONS)
-
-
-def _make_deterministic(words):
-    seed = int(_option_of(words, "sim-seed") or 1)
+def _make_deterministic(seed):
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -381,7 +389,7 @@ def _name_crashes():
             faulthandler.enable()
 
 
-def _number_of(comm, processes, words, options):
+def _number_of_comm(comm, processes, is_simulated):
     """The number of a communicator of mpi4py; None without one."""
     if comm is None:
         return None
@@ -389,7 +397,7 @@ def _number_of(comm, processes, words, options):
         raise _errors.ConfigError(
             "shoal.run() was given comm and processes: the processes of a communicator are there "
             "already. Leave one of the two away")
-    if _is_simulated(words, options):
+    if is_simulated:
         raise _errors.ConfigError(
             "shoal.run() was given comm in a simulation, which has all its ranks in one process: "
             "leave comm away there, and give the number of ranks by ranks=")
@@ -433,23 +441,25 @@ def run(main, *, ranks=None, workers=None, processes=None, comm=None, args=None,
     from . import _launch
     if args is None:
         args = [] if is_interactive() else sys.argv[1:]
-    _check_options(options)
-    number = _number_of(comm, processes, [*map(str, args)], options)
+    _check_options(options, "shoal.run()")
+    words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
+    options["workers"] = workers
+    with _Variables(options):
+        is_simulated, seed = _core._parse(words)
+    number = _number_of_comm(comm, processes, is_simulated)
     if processes is not None:
-        if _is_simulated([*map(str, args)], options):
+        if is_simulated:
             ranks = processes
         elif _launch.is_server() or not _core._is_launched():
-            return _launch.run_processes(main, processes, workers, args, options)
-    words = [sys.argv[0] if sys.argv and sys.argv[0] else "python", *map(str, args)]
+            return _launch.run_processes(main, processes, args, options)
     if number is not None or _core._is_launched():
         ranks = None
     what = _Main(main, waits=True, comm=comm)
     _name_crashes()
     sys.stdout.flush()
-    with _Variables({"ranks": ranks, "workers": workers, **options}):
-        is_simulated = _is_simulated(words[1:])
-        if is_simulated:
-            _make_deterministic(words[1:])
+    if is_simulated:
+        _make_deterministic(seed)
+    with _Variables({"ranks": ranks, **options}):
         try:
             with _interrupts_of(what.running, is_simulated):
                 code = _core._run(what, words, number)

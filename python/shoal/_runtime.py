@@ -2,8 +2,9 @@
 
 import contextvars
 
-from . import _core, _errors
-from ._run import _end_states, _function_of, _Main, _name_crashes, _name_of, _word_of
+from . import _core
+from ._run import (_check_name, _check_options, _end_states, _function_of, _integer_of, _invoke,
+                   _Main, _name_crashes, _name_of, _rank_of, _word_of)
 from ._tasks import _run_body
 
 
@@ -22,6 +23,11 @@ class Runtime:
     It uses no MPI: in a process of an MPI launch, its ranks are all here."""
 
     def __init__(self, *, ranks=1, workers=0, name="a runtime", **options):
+        what = "shoal.Runtime()"
+        ranks = _integer_of(ranks, 1, 2**31 - 1, what, "no number of ranks: give 1 at least")
+        workers = _integer_of(workers, 0, 2**31 - 1, what, "no number of workers: give 1 at least, "
+                              "or 0 for a share of the processors")
+        _check_options(options, what)
         words = []
         for key, value in options.items():
             if value is not None and value is not False:
@@ -29,7 +35,7 @@ class Runtime:
                 if value is not True:
                     words.append(_word_of(value))
         _name_crashes()
-        self._runtime = _core._Runtime(ranks, workers, name, words)
+        self._runtime = _core._Runtime(ranks, workers, _check_name(name, what), words)
 
     @property
     def size(self):
@@ -49,8 +55,7 @@ class Runtime:
     def submit_to(self, rank, function, *arguments, **keywords):
         """Runs a function as a task of a rank; returns its future, as submit()."""
         _function_of(function, "submit()")
-        if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
-            raise _errors.CheckError(f"there is no rank {rank!r}: the runtime has {self.size}")
+        rank = _rank_of(self, rank, f"submit() of {_name_of(function)}")
         context = contextvars.copy_context()
         work = (_in_world_of, self._runtime.world(rank), function, arguments, keywords)
         return self._runtime.submit(rank, context.run, work, _name_of(function), 0, function)
@@ -82,8 +87,5 @@ class Runtime:
 
 def _in_world_of(world, function, arguments, keywords):
     from ._run import _current
-    body = getattr(function, "_shoal_body", None)  # of a task, which would make another one
     _current.set(world)
-    if body is not None:
-        return body(arguments, keywords)
-    return _run_body(function, arguments, keywords)
+    return _run_body(_invoke, (function, arguments, keywords), {})

@@ -1,9 +1,11 @@
 """Ways to wait: promises, locks, times, and counters of all ranks."""
 
+import contextlib
 import math
 
 from . import _core, _errors
-from ._run import _call_to_end, _check_name, _function_of, _integer_of, current_world
+from ._run import (_call_to_end, _check_name, _function_of, _integer_of, _team_of,
+                   current_world)
 
 
 class Promise:
@@ -33,6 +35,11 @@ class Promise:
         self._promise.set_exception(error)
 
 
+def _permits_of(count, what):
+    return _integer_of(count, 0, 2**63 - 1, what, "no number of permits: give an integer that is "
+                       "not negative")
+
+
 class Semaphore:
     """A number of permits for tasks of one rank; waiters get them in the order they came. Use it as
     `with semaphore:`.
@@ -42,7 +49,7 @@ class Semaphore:
         name: in reports."""
 
     def __init__(self, permits, name="a semaphore"):
-        permits = _integer_of(permits, 0, 2**63 - 1, "shoal.Semaphore", "no number of permits")
+        permits = _permits_of(permits, "shoal.Semaphore")
         self._semaphore = _core._Semaphore(current_world(), permits,
                                            _check_name(name, "shoal.Semaphore"))
 
@@ -53,8 +60,7 @@ class Semaphore:
 
     def release(self, count=1):
         """Returns permits. Never blocks."""
-        self._semaphore.release(_integer_of(count, 0, 2**63 - 1, "Semaphore.release()",
-                                            "no number of permits"))
+        self._semaphore.release(_permits_of(count, "Semaphore.release()"))
 
     def __enter__(self):
         self._semaphore.acquire()
@@ -160,8 +166,9 @@ class Deadline:
     Waits of its tasks raise CancelledError then, and world.wait() TaskError with the reason."""
 
     def __init__(self, seconds, reason="its deadline has passed", team=None):
-        _check_seconds(seconds, "shoal.Deadline")
-        self._arguments = (team or current_world(), seconds, reason)
+        what = "shoal.Deadline"
+        _check_seconds(seconds, what)
+        self._arguments = (_team_of(team, what), seconds, _check_name(reason, what, "the reason"))
 
     def __enter__(self):
         self._deadline = _core._Deadline(*self._arguments)
@@ -195,9 +202,13 @@ class Counter:
 
 
 def _check_seconds(seconds, what, is_finite=False):
-    if isinstance(seconds, bool) or not hasattr(seconds, "__float__") or not seconds >= 0:
+    number = math.nan
+    if hasattr(seconds, "__float__") and not isinstance(seconds, bool):
+        with contextlib.suppress(OverflowError, TypeError, ValueError):
+            number = float(seconds)
+    if not number >= 0:
         raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds: give a number that is "
                                  "not negative")
-    if is_finite and math.isinf(seconds):
+    if is_finite and math.isinf(number):
         raise _errors.CheckError(f"{what}: a time of {seconds!r} seconds never ends, and "
                                  "world.wait() would wait for it: give a finite number")

@@ -6,9 +6,9 @@ import functools
 import sys
 
 from . import _core, _errors
-from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of,
+from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of, _retries_of,
                    current_world)
-from ._sync import Promise
+from ._sync import Promise, _check_seconds
 from ._wire import _is_found_by_name
 
 ALL_COMPLETED = "ALL_COMPLETED"
@@ -115,12 +115,10 @@ class Task:
     def __init__(self, function, name=None, priority=0, rank=None, retries=0):
         functools.update_wrapper(self, function)
         self._function = function
-        self._name = _check_name(name or _name_of(function), "a task", "its")
+        self._name = _check_name(name or _name_of(function), "a task")
         self._priority = _priority_of(priority, f"task {self._name}")
         self._rank = rank
-        self._retries = retries
-        if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries < 2**31:
-            raise _errors.CheckError(f"task {self._name}: {retries!r} is no number of retries")
+        self._retries = _retries_of(retries, f"task {self._name}")
 
     def __call__(self, *arguments, **keywords):
         """Starts the task; returns the future of its result. Does not block, except for futures in
@@ -194,10 +192,25 @@ def task(function=None, *, name=None, priority=0, rank=None, retries=0):
     return make if function is None else make(function)
 
 
+def _futures_of(futures, what):
+    """The futures that a call takes, in a list."""
+    try:
+        iterator = iter(futures)
+    except TypeError:
+        raise _errors.CheckError(f"{what}: {futures!r} is no list of futures") from None
+    futures = list(iterator)
+    for future in futures:
+        if not hasattr(future, "_on_done"):
+            raise _errors.CheckError(
+                f"{what}: {future!r} is no future of shoal: give those of tasks, calls, promises "
+                "or a shoal.WorldExecutor")
+    return futures
+
+
 def gather(futures):
     """The results of futures, in a list. Parks the task until all have ended. Raises the first
     exception in their order; the others count as taken."""
-    futures = list(futures)
+    futures = _futures_of(futures, "shoal.gather()")
     results, first = [], None
     for future in futures:
         try:
@@ -211,7 +224,10 @@ def gather(futures):
 
 def as_completed(futures):
     """Yields each future when it has ended, the first one first. Parks the task in between."""
-    futures = list(dict.fromkeys(futures))
+    return _as_completed(list(dict.fromkeys(_futures_of(futures, "shoal.as_completed()"))))
+
+
+def _as_completed(futures):
     ended, arrivals = [], _core._Semaphore(current_world(), 0, "futures that end")
 
     def add(future):
@@ -236,7 +252,9 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
         raise _errors.CheckError(
             f"shoal.wait() got return_when={return_when!r}: give shoal.ALL_COMPLETED, "
             "FIRST_COMPLETED or FIRST_EXCEPTION")
-    futures = set(futures)
+    if timeout is not None:
+        _check_seconds(timeout, "shoal.wait(timeout=)")
+    futures = set(_futures_of(futures, "shoal.wait()"))
     ended = set()
     promise = Promise("shoal.wait()")
     enough = promise.future

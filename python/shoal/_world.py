@@ -3,20 +3,13 @@
 import contextvars
 import copy
 import sys
+import types
+import zlib
 
 from . import _core, _errors, _wire
-from ._run import _call_to_end, _function_of, _name_of
+from ._run import _call_to_end, _check_name, _function_of, _integer_of, _name_of, _rank_of
+from ._sync import _check_seconds
 from ._tasks import _run_body
-
-
-def _rank_of(world, rank, what):
-    if isinstance(rank, bool) or not hasattr(rank, "__index__"):
-        raise _errors.CheckError(f"{what}: the rank is {rank!r}: give an integer")
-    rank = rank.__index__()
-    if not 0 <= rank < world.size:
-        raise _errors.CheckError(
-            f"{what}: there is no rank {rank}: the world has {world.size}, 0 to {world.size - 1}")
-    return rank
 
 
 def submit(world, function, *arguments, **keywords):
@@ -79,6 +72,23 @@ def send_task(world, rank, function, *arguments, **keywords):
                                            "an argument of a message for"), function)
 
 
+def split(world, colour, key=0, name=""):
+    """Makes a team for each colour, of the ranks that give it, ordered by key and rank; with a
+    negative colour the caller is in none. Collective, in the main function: CheckError elsewhere.
+    Parks the caller. The team ends with that function."""
+    what, wrong = "split()", "give an integer of 32 bits"
+    return world._split(_integer_of(colour, -2**31, 2**31 - 1, what, f"no colour: {wrong}"),
+                        _integer_of(key, -2**31, 2**31 - 1, what, f"no key: {wrong}"),
+                        _check_name(name, what))
+
+
+def cancel(world, reason="no reason was given"):
+    """Cancels the work of the team on all its ranks: tasks that have not begun are dropped, those
+    that wait get a CancelledError, and wait() raises a TaskError with the reason. Tasks that run go
+    on. Any thread may call it. Never blocks."""
+    world._cancel(_check_name(reason, "cancel()", "the reason"))
+
+
 def allgather(world, value):
     """The values of all ranks, in a list in the order of ranks. Collective; parks the caller."""
     return world._allgather(value)
@@ -139,23 +149,35 @@ def _allreduce_array(world, value, operation):
         raise _errors.CheckError("allreduce() of an array that is not contiguous: give a copy of "
                                  "it in C order")
     shape = f" of shape {view.shape}" if view.ndim > 1 else ""
-    world._allreduce_array(result, kind, _SIGNS[operation], shape + _text_of(operation))
+    world._allreduce_array(result, kind, _SIGNS[operation], shape + _text_of_operation(operation))
     return result
 
 
-def _text_of(operation):
-    """The same text on all ranks, for equal operations."""
+def _code_of(code):
+    """What functions of one code have in common, in every process."""
+    return (code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
+            [_code_of(one) if isinstance(one, types.CodeType) else
+             sorted(map(repr, one)) if isinstance(one, frozenset) else repr(one)
+             for one in code.co_consts])
+
+
+def _text_of_operation(operation):
+    """The same text on all ranks, for equal operations: a name, and for a function that is not
+    found by it, such as a lambda, a number made of its code."""
     for name in ("__qualname__", "__name__"):
         text = getattr(operation, name, None)
         if isinstance(text, str):
-            return f" by {text}"
+            code = getattr(operation, "__code__", None)
+            if not isinstance(code, types.CodeType) or _wire._is_found_by_name(operation):
+                return f" by {text}"
+            return f" by {text}, code {zlib.crc32(repr(_code_of(code)).encode()):08x}"
     return f" by {type(operation).__qualname__}"
 
 
 def allreduce(world, value, operation):
     """The values of all ranks, combined by operation(a, b) in the order of ranks. Collective;
     parks the caller. The operation runs in a handler: it must not wait. Ranks with operations of
-    other names, or with arrays of other types or shapes, fail the team.
+    other names, with lambdas of other code, or with arrays of other types or shapes, fail the team.
 
     With SUM, PRODUCT, MIN or MAX, arrays (numpy arrays, array.array: anything with the buffer
     protocol) of equal lengths are combined element by element, without Python; the result is a new
@@ -165,10 +187,11 @@ def allreduce(world, value, operation):
     if result is not None:
         return result
     _function_of(operation, "allreduce()", False)
-    return world._allreduce(value, operation, _text_of(operation))
+    return world._allreduce(value, operation, _text_of_operation(operation))
 
 
-for _function in (submit, spawn, call, send, send_task, allgather, gather, broadcast, allreduce):
+for _function in (submit, spawn, call, send, send_task, split, cancel, allgather, gather, broadcast,
+                  allreduce):
     setattr(_core.Team, _function.__name__, _function)
 
 
@@ -193,12 +216,16 @@ def result(future, timeout=None):
 
     Parks the calling task. Raises TimeoutError after `timeout` seconds (virtual ones in a
     simulation) without a value, CheckError in a handler, CancelledError when the world fails."""
+    if timeout is not None:
+        _check_seconds(timeout, "result(timeout=)")
     return future._result(timeout)
 
 
 def exception(future, timeout=None):
     """Waits as result(), and returns the exception of the task, or None. Raises TimeoutError,
     CheckError and CancelledError as result()."""
+    if timeout is not None:
+        _check_seconds(timeout, "exception(timeout=)")
     future._wait(timeout)
     try:
         future._result(None)

@@ -56,18 +56,15 @@ template <class T>
 class PyArray {
  public:
   PyArray(PyTeam& team, std::size_t size, const std::string& name) : name_(name) {
-    if (team.kept == nullptr) {
-      throw CheckError("global array '" + name +
-                       "' is made after the main function: make it in it, on all ranks");
-    }
     const auto here = team.get();
+    Kept& kept = kept_of(team, "global array '" + name + "'");
     std::shared_ptr<Elements<T>> made;
     {
       const OutsidePython outside;
       made = std::make_shared<Elements<T>>(*here, size, name);
     }
     run_ = team.run;
-    team.kept->add(made);
+    kept.add(made);
     elements_ = made;
   }
 

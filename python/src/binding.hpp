@@ -167,6 +167,15 @@ struct PyTeam {
   }
 };
 
+/// Returns the objects of the rank, for one that is made: `what`, in errors. **Errors**: CheckError
+/// where no main function runs, such as in a task that outlasts it.
+[[nodiscard]] inline Kept& kept_of(const PyTeam& team, const std::string& what) {
+  if (team.kept != nullptr) return *team.kept;
+  throw CheckError(what +
+                   " cannot be made here: make it in the main function, before that has returned, "
+                   "on all ranks in the same order");
+}
+
 struct PyWorld : PyTeam {
   /// **Caller**: keeps the GIL while it uses the world.
   [[nodiscard]] World& world(Threads last = Threads::open) const {

@@ -58,18 +58,15 @@ nb::object to_list(EventList& events) {
 class PyEvents {
  public:
   PyEvents(PyTeam& team, const std::string& name) : team_(&*team.get()), name_(name) {
-    if (team.kept == nullptr) {
-      throw CheckError("events '" + name +
-                       "' are made after the main function: make them in it, on all ranks");
-    }
     const auto here = team.get();
+    Kept& kept = kept_of(team, "the object of events '" + name + "'");
     std::shared_ptr<Events> events;
     {
       const OutsidePython outside;
       events = std::make_shared<Events>(*here, name, MatchingRule::paper, std::source_location());
     }
     run_ = team.run;
-    team.kept->add(events);
+    kept.add(events);
     events_ = events;
   }
 

@@ -36,11 +36,12 @@ struct Key {
   friend std::uint64_t shoal_hash(const Key& key) { return fnv1a64(key.code); }
 };
 
-/// A function of a key in Python.
+/// A function of a key in Python; `what`: which, in errors.
 class KeyFunction {
  public:
-  explicit KeyFunction(nb::handle function)
-      : function_(std::make_shared<Object>(Object::share(function.ptr()))) {}
+  KeyFunction(nb::handle function, std::string what)
+      : function_(std::make_shared<Object>(Object::share(function.ptr()))),
+        what_(std::move(what)) {}
 
   /// **Caller**: holds the GIL.
   [[nodiscard]] Object operator()(const Key& key) const {
@@ -49,16 +50,25 @@ class KeyFunction {
     return call(hooks().call_with_key, pack(function_->get(), code.get()).get());
   }
   [[nodiscard]] PyObject* function() const { return function_->get(); }
+  /// **Errors**: CheckError for what is no int.
   [[nodiscard]] int number(const Key& key) const {
     const InPython in_python;
     const Object result = (*this)(key);
-    const long number = PyLong_AsLong(result.get());
-    if (number == -1 && PyErr_Occurred() != nullptr) throw_python_error();
-    return static_cast<int>(number);
+    const Object index = Object::own(PyNumber_Index(result.get()));
+    PyErr_Clear();
+    int overflow = 0;
+    const long long number = index ? PyLong_AsLongLongAndOverflow(index.get(), &overflow) : 0;
+    if (index && overflow == 0 && std::in_range<int>(number)) return static_cast<int>(number);
+    const Object said = Object::own(PyObject_Repr(result.get()));
+    const char* const text = said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
+    PyErr_Clear();
+    throw CheckError(what_ + " says " + (text != nullptr ? text : "something without a text") +
+                     " for task " + key.text + ": return an integer of 32 bits");
   }
 
  private:
   std::shared_ptr<Object> function_;
+  std::string what_;
 };
 
 /// A value that travels along an edge, for an input of a task.
@@ -89,18 +99,18 @@ class PyGraph {
   PyGraph(PyTeam& team, const std::string& name, nb::handle task, nb::handle indegree,
           nb::handle rank, nb::handle priority, bool has_inputs, nb::handle place) {
     const auto here = team.get();
-    if (team.kept == nullptr) {
-      throw CheckError("task graph '" + name +
-                       "' is made in a task: make it in the main function, on all ranks");
-    }
+    const std::string what = "task graph '" + name + "'";
+    Kept& kept = kept_of(team, what);
     record_place(name, place);
     const bool has_rank = !rank.is_none();
     const bool has_priority = !priority.is_none();
-    auto graph = make(*here, name,
-                      {KeyFunction(task), KeyFunction(indegree), KeyFunction(rank),
-                       KeyFunction(priority), has_inputs, has_rank, has_priority});
+    auto graph =
+        make(*here, name,
+             {KeyFunction(task, what), KeyFunction(indegree, what + ": indegree="),
+              KeyFunction(rank, what + ": rank="), KeyFunction(priority, what + ": priority="),
+              has_inputs, has_rank, has_priority});
     run_ = team.run;
-    team.kept->add(graph);
+    kept.add(graph);
     graph_ = graph;
     name_ = name;
   }

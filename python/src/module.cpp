@@ -453,20 +453,17 @@ class PyPromise {
 /// Teams of those that give one colour. Collective.
 nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
   const auto here = team.get();
-  Kept* const kept = team.kept;
-  if (kept == nullptr) {
-    throw CheckError("split() in a task: make teams in the main function, on all members");
-  }
+  Kept& kept = kept_of(team, "a team");
   std::shared_ptr<Team> made;
   {
     const OutsidePython outside;
     made.reset(new Team(here->split(colour, key, name)));
   }
-  kept->add(made);
+  kept.add(made);
   auto object = std::make_unique<PyTeam>();
   object->team = made.get();
   object->owner = made;
-  object->kept = kept;
+  object->kept = &kept;
   object->run = team.run;
   return nb::steal(nb::cast(object.release(), nb::rv_policy::take_ownership).release());
 }
@@ -610,15 +607,25 @@ int run_rank(World& world, PyObject* function, Threads threads) {
   return result;
 }
 
+/// Words of a command line for C++, which last as long as `words`.
+std::vector<const char*> to_argv(const std::vector<std::string>& words) {
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return argv;
+}
+
+/// The settings of a run. **Errors**: ConfigError, which run() would write to standard error only.
+runtime::Config parse(const std::vector<const char*>& argv) {
+  return runtime::parse_config(static_cast<int>(argv.size()), argv.data(),
+                               runtime::process_environment());
+}
+
 /// `communicator`: number in Fortran of the one that the run is on; none: that of the launch.
 int run(nb::handle main_function, const std::vector<std::string>& words,
         std::optional<int> communicator) {
   const Object function = Object::share(main_function.ptr());
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  // run() would write an error in the options to standard error only.
-  static_cast<void>(runtime::parse_config(static_cast<int>(argv.size()), argv.data(),
-                                          runtime::process_environment()));
+  const std::vector<const char*> argv = to_argv(words);
+  static_cast<void>(parse(argv));
   const std::shared_ptr<const void> given =
       communicator ? net::communicator_of_fortran(*communicator) : nullptr;
   const RunCount counted;
@@ -788,17 +795,12 @@ void bind_teams(nb::module_& module) {
       .def(
           "now", [](PyTeam& t) { return static_cast<double>(t.get()->now_ns()) * 1e-9; },
           "Time in seconds, which never goes back; virtual in a simulation.")
-      .def(
-          "cancel",
-          [](PyTeam& t, const std::string& reason) {
-            const auto team = t.get(Threads::closing);
-            const OutsidePython outside;
-            team->cancel(reason);
-          },
-          nb::arg("reason") = "no reason was given",
-          "Cancels the work of the team on all its ranks: tasks that have not begun are dropped,\n"
-          "those that wait get a CancelledError, and wait() raises a TaskError with the reason.\n"
-          "Tasks that run go on. Any thread may call it. Never blocks.")
+      .def("_cancel",
+           [](PyTeam& t, const std::string& reason) {
+             const auto team = t.get(Threads::closing);
+             const OutsidePython outside;
+             team->cancel(reason);
+           })
       .def(
           "wait", outside([](Team& t) { t.wait(); }),
           "Waits until all tasks and messages of the team have ended on all ranks, which all call\n"
@@ -812,11 +814,7 @@ void bind_teams(nb::module_& module) {
       .def("flush", outside([](Team& t) { t.flush(); }),
            "Hands the messages sent so far to the transport: needed only before the main function\n"
            "blocks outside shoal while others wait for them. Does not wait for their arrival.")
-      .def(
-          "split", &split, nb::arg("colour"), nb::arg("key") = 0, nb::arg("name") = "",
-          "Makes a team for each colour, of the ranks that give it, ordered by key and rank; with\n"
-          "a negative colour the caller is in none. Collective, in the main function: CheckError\n"
-          "elsewhere. Parks the caller. The team ends with that function.")
+      .def("_split", &split)
       .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
            nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
       .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"), nb::arg("keywords").none(),
@@ -902,6 +900,10 @@ void bind(nb::module_& module) {
       .def("set_exception", &PyPromise::set_exception);
   module.def("_refuse_fork", &refuse_fork);
   module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());
+  module.def("_parse", [](const std::vector<std::string>& words) {
+    const runtime::Config config = parse(to_argv(words));
+    return std::pair(config.simulate(), config.sim_seed);
+  });
   module.def("_is_launched",
              [] { return runtime::detect_launcher(runtime::process_environment()).launched; });
   module.def("_check_communicator", [](int number, const std::string& library) {

@@ -52,19 +52,15 @@ class Representative : public DistributedObject<Representative> {
 class PyObjectHandle {
  public:
   PyObjectHandle(PyTeam& team, nb::handle object) {
-    if (team.kept == nullptr) {
-      throw CheckError(
-          "a distributed object is made after the main function: make it in the main function, on "
-          "all ranks");
-    }
     const auto here = team.get();
+    Kept& kept = kept_of(team, "a distributed object");
     python::Object held = python::Object::share(object.ptr());
     std::shared_ptr<Representative> made;
     {
       const OutsidePython outside;  // invocations that have come already may run first
       made = std::make_shared<Representative>(*here, std::move(held));
     }
-    team.kept->add(made);
+    kept.add(made);
     representative_ = made;
     run_ = team.run;
   }

@@ -93,10 +93,11 @@ void Mutex::release(const sched::LockOwner& owner) {
       locked_ = next != nullptr;
     }
   }
-  SHOAL_CHECK(is_owner,
-              "unlock() of mutex '{}': the caller does not hold it (code after a co_await may run "
-              "as another task)",
-              name_);
+  SHOAL_CHECK(
+      is_owner,
+      "unlock() of mutex '{}': the caller does not hold it (a coroutine that has waited may "
+      "go on as another task)",
+      name_);
   wake(next);
 }
 

@@ -276,7 +276,9 @@ void drop_deferred(sync::Waiter& waiter) { static_cast<Deferred&>(waiter).drop()
 
 void yield() {
   Worker* const worker = current_worker();
-  SHOAL_CHECK(worker != nullptr, "yield() was called on a thread outside the workers");
+  SHOAL_CHECK(worker != nullptr,
+              "yield() was called on a thread outside the workers: only tasks and main functions "
+              "may call it");
   check_may_wait("yield()");
   Scheduler& scheduler = worker->scheduler();
   const Task* const task = worker->fibers.task();

@@ -75,7 +75,7 @@ def check_actors(world):
     refuses(shoal.CheckError, "cannot be sent.*lock", account.lock().result)
     refuses(shoal.CheckError, "cannot be sent", account.deposit, threading.Lock())
     refuses(shoal.CheckError, "give a str", shoal.Actor, 3)
-    refuses(shoal.CheckError, "no rank 99", shoal.Actor.create, "x", Log, rank=99)
+    refuses(shoal.CheckError, "99 is no rank", shoal.Actor.create, "x", Log, rank=99)
     refuses(shoal.CheckError, "cannot be called", shoal.Actor.create, "x", 3)
     world.barrier()
 
@@ -96,6 +96,13 @@ def check_executors(world):
         refuses(LookupError, "nothing", future.result)
         assert isinstance(future.exception(), LookupError)
         assert isinstance(future, concurrent.futures.Future)
+        futures = [executor.submit(square, x) for x in range(4)]
+        assert shoal.wait(futures) == (set(futures), set())
+        assert all(future.done() for future in futures)
+        assert shoal.gather(futures) == [0, 1, 4, 9]
+        assert {future.result() for future in shoal.as_completed(futures)} == {0, 1, 4, 9}
+        future = executor.submit(fail)
+        assert shoal.wait([future], return_when=shoal.FIRST_EXCEPTION) == ({future}, set())
         executor.submit(square, 3)
     refuses(RuntimeError, "after shutdown", executor.submit, square, 1)
     assert shoal.dask_get is not None

@@ -25,6 +25,7 @@ def check_dask():
     assert dask.compute(total, nested, scheduler=shoal.dask_get) == (55, {"a": [55, 1]})
     assert total.compute(scheduler=shoal.dask_get, workers=2) == 55
     refuses(LookupError, "no such record", fail().compute, scheduler=shoal.dask_get)
+    refuses(TypeError, "num_workers", total.compute, scheduler=shoal.dask_get, num_workers=2)
 
 
 def halve(x):

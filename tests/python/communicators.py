@@ -50,6 +50,18 @@ def below_multiple(world):
     refuses(shoal.ConfigError, "thread level below", getattr, world, "comm")
 
 
+def run_as_in_the_guide():
+    # [half]
+    def main(world):
+        total = world.comm.allreduce(world.rank)  # world.comm is that of `half`
+        assert total == sum(range(world.size))
+
+    half = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2)
+    shoal.run(main, comm=half)
+    # [/half]
+    half.Free()
+
+
 def run_on(comm):
     """A run on a communicator, whose rank 0 gets the result."""
     result = shoal.run(works, comm=comm)
@@ -64,6 +76,7 @@ def run_on_parts():
     if me % 2 == 0:
         run_on(half)
     half.Free()
+    run_as_in_the_guide()
     run_on(MPI.COMM_WORLD)
     assert (shoal.run(works) is MPI.COMM_WORLD) == (me == 0)
     if MPI.COMM_WORLD.size > 2:  # a failure is one of the world that it is in

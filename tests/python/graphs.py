@@ -136,15 +136,26 @@ def check_arrays(world):
     assert list(world.allreduce(small, shoal.PRODUCT)) == [2.0 ** size]
     assert world.allreduce(3, shoal.SUM) == 3 * size
     assert len(world.allreduce(small, operator.add)) == size  # Python's own +
+    # Its code is the same everywhere, whatever the order of the set.
+    assert world.allreduce(1, lambda a, b: sum(x for x in (a, b) if x not in {"a", "b", "c"})
+                           ) == size
     refuses(shoal.CheckError, "signed integers", world.allreduce, array.array("H", [1]), shoal.SUM)
 
 
 def check_refusals(world, graph):
     refuses(shoal.CheckError, "cannot be hashed", graph.fulfill, [1])
-    refuses(shoal.CheckError, "at least 1", graph.fulfill, 1, 0)
-    refuses(shoal.CheckError, "indegree is 0", shoal.TaskGraph, print, 0)
+    refuses(shoal.CheckError, "0 is no number of dep", graph.fulfill, 1, 0)
+    refuses(shoal.CheckError, "indegree: 0 is no number of dep", shoal.TaskGraph, print, 0)
     refuses(shoal.CheckError, "task: 3 cannot be called", shoal.TaskGraph, 3)
     refuses(shoal.CheckError, "cannot be sent", graph.fulfill, lambda: 0)
+    for wrong, text in ((2**32 + 1, "4294967297"), (2**70, str(2**70)), (0.5, "0.5"),
+                        ("0", "'0'"), (None, "None")):
+        for option in ("indegree", "rank", "priority"):
+            options = {"indegree": lambda key: 1, "rank": lambda key: world.rank,
+                       option: lambda key: wrong}
+            bad = shoal.TaskGraph(print, name="wrong", **options)
+            refuses(shoal.CheckError, f"'wrong': {option}= says {text} for task 'key'.*32 bits",
+                    bad.fulfill, "key")
 
 
 def main(world):

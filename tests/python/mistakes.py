@@ -66,6 +66,12 @@ def other_functions(world):
     world.allreduce(3, max if world.rank == 0 else min)
 
 
+def other_lambdas(world):
+    """Their names are the same."""
+    operations = (lambda a, b: a + b), (lambda a, b: a - b)
+    world.allreduce(3, operations[world.rank % 2])
+
+
 def other_shapes(world):
     import numpy
     world.allreduce(numpy.ones((2, 3) if world.rank == 0 else (3, 2)), shoal.SUM)

@@ -59,7 +59,7 @@ def check_objects(world):
                 bank[0], name, 100)
         refuses(AttributeError, "cannot be deleted", delattr, bank[0], name)
     assert vars(bank[0]).keys() == {"_target", "_rank"}
-    refuses(shoal.CheckError, "no rank 99", bank.__getitem__, 99)
+    refuses(shoal.CheckError, "99 is no rank", bank.__getitem__, 99)
     refuses(TypeError, "is not sent", bank.__reduce_ex__, 5)
     return bank
 
@@ -88,6 +88,7 @@ def check_events(world):
     events.fire(shoal.SELF, "b", 2)
     assert events.wait_any([(shoal.SELF, "a"), (shoal.SELF, "b")]).value == 2
     refuses(shoal.CheckError, "no rank: give", events.fire, "x", "name")
+    refuses(shoal.CheckError, "to shoal.ANY: give a rank, shoal", events.fire, shoal.ANY, "x")
     refuses(shoal.CheckError, "no pair", events.wait, ["name"])
     refuses(shoal.CheckError, "cannot be sent", events.fire, shoal.SELF, "f", threading.Lock())
     refuses(shoal.CheckError, "a time of -1 seconds", events.fire_after, -1, shoal.SELF, "x")
@@ -324,10 +325,100 @@ def add_to(array, value):
     array[0] += value
 
 
+class Cell(shoal.Object):
+    def __init__(self, team):
+        super().__init__(team)
+
+    def where(self):
+        return shoal.current_world().rank
+
+
+def check_teams(world):
+    """Each model on a part of the world."""
+    team = world.split(world.rank % 2, name="parity")
+    ranks = list(range(world.rank % 2, world.size, 2))
+    assert [one.where().result() for one in Cell(team)] == ranks
+    events, arrived = shoal.Events("of a team", team), []
+    events.submit([(shoal.ALL, "all")], arrived.append)
+    events.fire(shoal.ALL, "all", world.rank)
+    flow = shoal.Flow("of a team", team)
+    places = flow.data([])
+    add = flow.task(lambda places: [*places, shoal.current_world().rank], name="add",
+                    places=shoal.read_write)
+    for rank in range(team.size):
+        add.on(rank)(places)
+    assert flow.get(places) == ranks
+    ran = []
+    graph = shoal.TaskGraph(lambda key: ran.append((key, world.rank)), name="of a team", team=team,
+                            rank=lambda key: key)
+    graph.fulfill((team.rank + 1) % team.size)
+    ga = shoal.GlobalArray(team.size, int, team=team)
+    ga[team.rank] = world.rank
+    ga.quiet()
+    counter = shoal.Counter(team=team)
+    counter.add()
+    last = shoal.GlobalVar(world.rank, owner=team.size - 1, team=team)
+    assert last.get() == ranks[-1]
+    shoal.Cache(abs).collective_invalidate(team)
+    with shoal.Deadline(1000, team=team):
+        team.wait()
+    assert list(ga[:]) == ranks and counter.value == team.size
+    assert [ga.owner(index) for index in range(team.size)] == list(range(team.size))
+    assert arrived == [[shoal.Event(rank, "all", there) for rank, there in enumerate(ranks)]]
+    assert ran == [(team.rank, world.rank)], ran
+    team.barrier()
+    for bad in (0, [], "world", shoal):
+        for make in (shoal.Events, shoal.Flow, lambda team: shoal.TaskGraph(print, team=team), Cell,
+                     lambda team: shoal.GlobalArray(1, team=team), shoal.Counter, shoal.GlobalVar,
+                     shoal.Cache(abs).collective_invalidate,
+                     lambda team: shoal.Deadline(1, team=team)):
+            refuses(shoal.CheckError, "is no team: give the world, or what its split", make,
+                    team=bad)
+
+
+def check_options(world):
+    """Priorities and greedy tasks; their effect is certain where one worker runs all."""
+    events, order, taken = shoal.Events("options"), [], []
+    for number in (1, 3, 2):
+        shoal.task(order.append, priority=number)(("task", number))
+    graph = shoal.TaskGraph(lambda key: order.append(("graph", key[1])), name="options",
+                            rank=lambda key: key[0], priority=lambda key: key[1])
+    for number in (1, 3, 2):
+        graph.fulfill((world.rank, number))
+    for number in (1, 3, 2):
+        events.submit([], lambda got, number=number: order.append(("event", number)),
+                      priority=number)
+    flow = shoal.Flow("options")
+    add = flow.task(lambda x, number: order.append(("flow", number)), name="add", x=shoal.read)
+    data = [[flow.data(0, owner=rank) for _ in range(3)] for rank in range(world.size)]
+    for rank, mine in enumerate(data):
+        for datum, number in zip(mine, (1, 3, 2)):
+            add.with_options(priority=number, rank=rank)(datum, number)
+    world.wait()
+    for kind in ("task", "graph", "event", "flow"):
+        ran = [number for name, number in order if name == kind]
+        assert sorted(ran) == [1, 2, 3], order
+        assert world.worker_count > 1 or ran == [3, 2, 1], order
+    events.submit([(shoal.SELF, "many")], taken.append, name="greedy", persistent=1, greedy=1)
+    for number in range(3):
+        events.fire(shoal.SELF, "many", number)
+    world.wait()
+    assert events.remove("greedy")
+    assert sorted(event.value for got in taken for event in got) == [0, 1, 2], taken
+    assert world.worker_count > 1 or len(taken) == 1, taken
+    events.fire(shoal.SELF, "again", 5, persistent=True)
+    for _ in range(3):
+        assert events.wait([(shoal.SELF, "again")])[0].value == 5
+    here = [(shoal.SELF, "again"), (shoal.SELF, "nothing")]
+    assert events.retrieve_any(here) == [shoal.Event(world.rank, "again", 5)]
+
+
 def main(world):
     bank = check_objects(world)
     events = check_events(world)
     ga = check_arrays(world)
+    check_teams(world)
+    check_options(world)
     world.wait()
     return bank, events, ga
 

@@ -48,6 +48,7 @@ def main(world):
     constant.flags.writeable = False
     back = world.call(next_rank, given, constant).result()
     assert (back == constant).all() and not back.flags.writeable
+    assert world.launch != "embedded" or np.shares_memory(back, constant), "ranks share it"
     view, total = large[:], large.sum()
     view.flags.writeable = False  # but the array that it is a part of may change
     future = world.call(next_rank, np.sum, view)
@@ -73,6 +74,7 @@ def main(world):
     world.barrier()
     assert isinstance(ga[10:20], np.ndarray) and np.allclose(ga[:], np.linspace(0, 1, 100))
     check_parts(world, next_rank)
+    check_integers(world)
     offset = 5
     assert world.call(next_rank, lambda x: x + offset, 2).result() == 7
     return world.size
@@ -147,6 +149,29 @@ def check_one_writer(ga, dtype):
     refuses(TypeError, "Cannot cast|no real", add_part, ga, 1j)
     refuses(ValueError, "broadcast", add_part, ga, np.ones(3, dtype))
     assert list(ga[0:5]) == [0, 2, 4, 6, 3]
+
+
+def check_integers(world):
+    """Those of numpy are taken wherever an integer is."""
+    one, rank = np.int64(1), np.int32(world.rank)
+    here = [(rank, "x")]
+    assert world.call(rank, given, 3).result() == world.broadcast(3, root=np.int8(0))
+    assert shoal.task(given, priority=one, retries=one, rank=rank)(5).result() == 5
+    events, graph = shoal.Events(), shoal.TaskGraph(print, one, rank=lambda key: rank,
+                                                    priority=lambda key: one)
+    events.fire(rank, "x", 7)
+    assert events.wait(here)[0].value == 7
+    events.submit(here, given, priority=one, retries=one)
+    flow = shoal.Flow(tasks_max=np.int64(100))
+    total = flow.data(1, owner=np.int64(0))
+    flow.task(lambda total: total + 1, retries=one, priority=one, total=shoal.read_write).on(
+        np.int64(0))(total)
+    assert flow.get(total) == 2
+    shoal.Cache(given, items_max=one), shoal.Semaphore(one).release(one)
+    assert len(shoal.GlobalArray(np.int64(5))) == 5
+    assert world.split(one, key=rank).size == world.size
+    events.fire(rank, "x")
+    refuses(shoal.CheckError, "is no number of dep", graph.fulfill, 1, count=np.float64(1))
 
 
 def add_part(ga, value):

@@ -103,6 +103,39 @@ def check_names(world):
     refuses(shoal.CheckError, "shoal.Timer: a time of None seconds", shoal.Timer, None, print)
 
 
+def check_arguments(world):
+    """Types and ranges: none is refused by the extension module, whose texts name no parameter."""
+    events, future, half = shoal.Events(), world.submit(local), "\ud800"
+    for text, call in {
+            "split..: 'a' is no colour": lambda: world.split("a"),
+            "split..: 1099511627776 is no colour": lambda: world.split(2**40),
+            "split..: 'x' is no key": lambda: world.split(0, key="x"),
+            "split..: its name is 5": lambda: world.split(0, name=5),
+            "cancel..: the reason is 5: give a str": lambda: world.cancel(5),
+            "result.timeout=.: a time of 'x' seconds": lambda: future.result("x"),
+            "exception.timeout=.: a time of 'x' seconds": lambda: future.exception("x"),
+            "wait.timeout=.: a time of 'x' seconds": lambda: shoal.wait([future], timeout="x"),
+            "a time of 1000+ seconds": lambda: future.result(10**400),
+            "shoal.Deadline: the reason is 5": lambda: shoal.Deadline(1, 5),
+            "2147483648 is no rank: give": lambda: events.fire(2**31, "x"),
+            "1099511627776 is no number of retries": lambda: shoal.flow_task(print, retries=2**40),
+            "'flow': tasks_max: 1.* is no number": lambda: shoal.Flow(tasks_max=2**70),
+            "its size: 1.* is no number of elements": lambda: shoal.GlobalArray(2**70),
+            "shoal.wait..: 1 is no future": lambda: shoal.wait([1]),
+            "shoal.as_completed..: 1 is no future": lambda: shoal.as_completed([1]),
+            "shoal.gather..: 1 is no future": lambda: shoal.gather([1]),
+            "shoal.gather..: 5 is no list of futures": lambda: shoal.gather(5),
+            "shoal.Mutex: its name is .*surrogate": lambda: shoal.Mutex(half),
+            "its name is .*surrogate": lambda: events.fire(shoal.SELF, half),
+            "the reason is .*surrogate": lambda: world.cancel(half)}.items():
+        refuses(shoal.CheckError, text, call)
+    refuses(LookupError, "none", lambda: shoal.gather(find(item) for item in [1]))
+
+
+def find(item):
+    raise LookupError("none")
+
+
 def one_of(seconds):
     return lambda function: shoal.Timer(seconds, function)
 
@@ -114,9 +147,9 @@ class Hasty(shoal.Object):
 
 def main(world):
     other = (world.rank + 1) % world.size
-    refuses(shoal.CheckError, "no rank 99: the world has", world.call, 99, local)
-    refuses(shoal.CheckError, "no rank -1", world.send, -1, local)
-    refuses(shoal.CheckError, "the rank is 'a'", world.call, "a", local)
+    refuses(shoal.CheckError, "a call of local: 99 is no rank: there are", world.call, 99, local)
+    refuses(shoal.CheckError, "-1 is no rank", world.send, -1, local)
+    refuses(shoal.CheckError, "'a' is no rank", world.call, "a", local)
     refuses(shoal.CheckError, "cannot be called", world.submit, 3)
     refuses(shoal.CheckError, "cannot be called", world.send, 0, None)
     refuses(shoal.CheckError, "argument of a call of local cannot be sent.*lock", world.call, other,
@@ -134,11 +167,12 @@ def main(world):
     promise.set_result(1)
     refuses(shoal.CheckError, "fulfilled already", promise.set_result, 2)
     mutex = shoal.Mutex("mine")
-    refuses(shoal.CheckError, "mine", mutex.unlock)
+    refuses(shoal.CheckError, "mine.*does not hold it .a coroutine that has", mutex.unlock)
     with mutex:
         refuses(shoal.CheckError, "mine", mutex.lock)
     check_functions(world)
     check_names(world)
+    check_arguments(world)
     future = world.submit(local)
     assert future.result() == 1
     refuses(TypeError, "belongs to its rank", future.__reduce_ex__, 5)
@@ -152,6 +186,8 @@ if __name__ == "__main__":
     refuses(shoal.ConfigError, "no option 'worker'.*mean 'workers'", shoal.run, main, worker=4)
     refuses(shoal.ConfigError, "^shoal.run.sim_seed=.: 'two'", shoal.run, main, args=[],
             sim_seed="two")
+    refuses(shoal.ConfigError, "^shoal.run.sim_seed=.: 'two'", shoal.run, main, args=[],
+            sim_seed="two", sim=True)
     refuses(shoal.ConfigError, "^shoal.run.workers=.: 0 is out of range", shoal.run, main, args=[],
             workers=0)
     refuses(shoal.CheckError, "no world here", shoal.task(local))

@@ -53,28 +53,79 @@ async def wrap(future):
     return await future
 
 
+async def awaits_square(x):
+    return await square(x)
+
+
+def yields():
+    yield 1
+
+
+def check_executor():
+    with shoal.Executor(workers=2) as executor:
+        assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
+        failed = executor._runtime.submit(raises)
+        for future in (executor.submit(raises), executor.submit(abs, failed)):
+            assert isinstance(future.exception(), LookupError)
+        assert concurrent.futures.wait([executor.submit(abs, 1)]).not_done == set()
+        assert executor.submit(awaits_square, 4).result() == 16
+        assert executor.submit(square, 5).result() == 25
+        refuses(shoal.CheckError, "Executor.submit..: yields is a generator", executor.submit,
+                yields)
+    # One call runs, and the other is cancelled before its end.
+    executor, runs, cancelled = shoal.Executor(workers=1), threading.Event(), threading.Event()
+
+    def holds_the_worker():
+        runs.set()
+        assert cancelled.wait(60)
+
+    first, second = executor.submit(holds_the_worker), executor.submit(abs, -1)
+    second.add_done_callback(lambda future: cancelled.set())
+    runs.wait()
+    executor.shutdown(cancel_futures=True)
+    assert second.cancelled() and first.result() is None
+
+
+def check_wrong_options():
+    for wrong, text in (({"ranks": "x"}, "'x' is no number of ranks"),
+                        ({"ranks": 0}, "0 is no number of ranks"),
+                        ({"workers": -1}, "-1 is no number of workers"),
+                        ({"name": 5}, "its name is 5: give a str")):
+        refuses(shoal.CheckError, f"shoal.Runtime..: {text}", shoal.Runtime, **wrong)
+    refuses(shoal.CheckError, "'x' is no number of workers", shoal.Executor, "x")
+    refuses(shoal.ConfigError, "shoal.Runtime.. has no option 'wrokers': did you mean 'workers'",
+            shoal.Runtime, wrokers=1)
+
+
 def main(world):
     graph = shoal.TaskGraph(lambda key: None)
     graph.fulfill(world.rank)
     return world.allreduce(world.rank, shoal.SUM)
 
 
+def check_guide():
+    # [runtime]
+    with shoal.Runtime(ranks=2, workers=4) as runtime:
+        future = runtime.submit(square, 3)  # from any thread
+        total = runtime.run(main)  # on every rank
+    # [/runtime]
+    assert future.result() == 9 and total == 1
+
+
 if __name__ == "__main__":
+    check_guide()
     with shoal.Runtime(ranks=2, workers=2) as runtime:
         check_threads(runtime)
         assert runtime.run(main) == 1
         assert runtime.submit(square, 5).result() == 25
         assert asyncio.run(awaits(runtime)) == 571
-        refuses(shoal.CheckError, "there is no rank 2", runtime.submit_to, 2, total)
+        refuses(shoal.CheckError, "2 is no rank", runtime.submit_to, 2, total)
         assert runtime.is_running
     refuses(shoal.CheckError, "was stopped", runtime.submit, total, 1)
     with shoal.Runtime(workers=1) as first, shoal.Runtime(workers=1) as second:
         assert first.submit(abs, -1).result() + second.submit(abs, -2).result() == 3
-    with shoal.Executor(workers=2) as executor:
-        assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
-        future = executor.submit(raises)
-        assert isinstance(future.exception(), LookupError)
-        assert concurrent.futures.wait([executor.submit(abs, 1)]).not_done == set()
+    check_executor()
+    check_wrong_options()
     refuses(shoal.ConfigError, "sim", shoal.Runtime, sim=True)
     assert shoal._core._counts() == (0, 0), shoal._core._counts()
     print("good")

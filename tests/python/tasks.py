@@ -202,6 +202,12 @@ def check_waits(world):
     assert shoal.wait([slow, quick]) == ({slow, quick}, set())
     assert list(shoal.as_completed([quick])) == [quick]
     assert {future.result() for future in shoal.as_completed(square.map(range(4)))} == {0, 1, 4, 9}
+    never, failed = shoal.Promise("never"), divide(1, 0)
+    futures = [square(1), failed, never.future]
+    done, others = shoal.wait(futures, return_when=shoal.FIRST_EXCEPTION)
+    assert failed in done and never.future in others
+    assert shoal.wait([never.future], timeout=1e-4) == (set(), {never.future})
+    never.set_result(None)
     pending = world.submit(shoal.sleep, 0.05)
     try:
         pending.result(timeout=1e-4)

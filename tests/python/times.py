@@ -73,7 +73,7 @@ def check_caches(world):
     refuses(LookupError, "no such key", bad.get, "bad")
     refuses(LookupError, "no such key", bad.get, "bad")
     assert bad.misses == 2
-    refuses(shoal.CheckError, "items_max is 0", shoal.Cache, look_up, items_max=0)
+    refuses(shoal.CheckError, "items_max: 0 is no number", shoal.Cache, look_up, items_max=0)
 
 
 def check_variables(world):

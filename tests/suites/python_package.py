@@ -165,9 +165,9 @@ class Package(Wheels):
 
 def newer_pythons():
     """Interpreters of 3.12 and newer."""
-    found = [shutil.which(f"python3.{minor}") for minor in (12, 13)]
+    found = [shutil.which(f"python3.{minor}") for minor in (12, 13, 14)]
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-    found += sorted(map(str, pyenv.glob("versions/3.1[23].*/bin/python3")))
+    found += sorted(map(str, pyenv.glob("versions/3.1[2-4].*/bin/python3")))
     return [python for python in found if python and "/shims/" not in python]
 
 
@@ -186,7 +186,8 @@ class StableAbi(Wheels):
                 self.runs_squares(venv)
                 for name in ("thread_states", "tasks", "models"):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
-                    said = self.runs_on(venv, "python", program, "--ranks", 2, "--workers", 4)
+                    said = self.runs_on(venv, "python", "-W", "error::RuntimeWarning", program,
+                                        "--ranks", 2, "--workers", 4)
                     self.assertIn("good", said)
                 trace = self.folder() / "run.trace"
                 self.runs_on(venv, "python", suite.SOURCE / "tests/python/calls.py", "--ranks", 2,

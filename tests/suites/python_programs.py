@@ -181,6 +181,27 @@ class Simulated(Programs):
         self.assertNotIn("RuntimeWarning", result.errors)
         self.assertIn("with seed 7", result.output + result.errors)
 
+    def test_options_of_a_simulation(self):
+        """Those of all sources count, as the library reads them."""
+        config = self.folder() / "shoal.conf"
+        config.write_text("sim = on\nsim-seed = 7\n")
+        program = self.folder() / "numbers.py"
+        program.write_text("import random, shoal\n"
+                           "shoal.run(lambda world: print(world.launch, random.random()))\n")
+
+        def prints(*words, **variables):
+            return self.run_command([self.python, program, *words],
+                                    environment=self.environment | variables)
+
+        seeded = prints("--sim", "--sim-seed", 7, PYTHONHASHSEED="0").output
+        self.assertIn("simulated", seeded)
+        for words, variables in ((("--config", config), {}), ((), {"SHOAL_CONFIG": str(config)})):
+            self.assertEqual(prints(*words, PYTHONHASHSEED="0", **variables).output, seeded)
+        for words, variables in ((("--sim=off", ), {}), ((), {"SHOAL_SIM": "off"})):
+            result = prints(*words, **variables)
+            self.assertIn("embedded", result.output)
+            self.assertEqual(result.errors, "")
+
     def test_many_tasks_wait_at_once(self):
         self.tells("10000 tasks", self.run_python("parked", "10000", "--sim", "--workers", 2,
                                                   PYTHONHASHSEED="0"))
@@ -203,6 +224,18 @@ class Launched(Programs):
         result = self.run_module("run", "-n", 2, "--workers", 1,
                                  suite.build().source / "tests/python/calls.py")
         self.assertEqual(result.output.strip(), "good 2")
+
+
+    def test_the_module_without_a_launcher(self):
+        """It says so, unless that is what was asked for."""
+        self.python = self.run_command(  # it may be a script that needs PATH
+            [self.python, "-c", "import sys; print(sys.executable)"]).output.strip()
+        program = suite.build().source / "tests/python/calls.py"
+        for options, says in (((), True), (("--embedded", ), False), (("--sim", ), False)):
+            result = self.run_module("run", "-n", 2, *options, program, PATH="/nonexistent")
+            self.assertEqual(result.output.strip(), "good 2")
+            self.assertEqual("no launcher of MPI: all ranks run in this process" in result.errors,
+                             says, result.errors)
 
 
 class Examples(Programs):
@@ -356,6 +389,8 @@ class Mistakes(Programs):
                             "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
         "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
                            "a Python object by (max on rank 0|min on rank 1)",
+        "other_lambdas": "by other_lambdas.<locals>.<lambda>, code [0-9a-f]{8} on rank ., and "
+                         "allreduce.. of a Python object by other_lambdas.<locals>.<lambda>, code",
         "other_mapping": "'sums': task 1 has come to rank (1, where rank= says 0|0, where rank= "
                          "says 1): give the same function",
         "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
@@ -620,6 +655,13 @@ class Packages(Programs):
                     result = self.run_python("communicators", *options, launcher=launcher,
                                              PYTHONHASHSEED="0", **variables)
                     self.assertEqual(result.output.strip(), "good")
+
+    def test_program_of_mpi4py(self):
+        """That of the guide, which shoal's example replaces."""
+        mpi = self.first_mpi()
+        result = self.run_python("collatz_mpi4py", launcher=[*suite.build().launchers[mpi], 2],
+                                 **self.mpi_of_mpi4py(mpi))
+        self.assertEqual(result.output.strip(), Examples.PRINTS["collatz"])
 
     def test_adapters(self):
         self.assertEqual(self.run_python("adapters").output.strip(), "good")
