@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace shoal::python {
 
@@ -63,16 +66,33 @@ std::string plain_text(PyObject* exception) {
   return text_of(text.get(), "");
 }
 
+/// What a program in C++ is told to do, and what one in Python can do.
+constexpr std::pair<std::string_view, std::string_view> kRemedies[] = {
+    {"Deliver the message as a task (Delivery::task), or go on in then()",
+     "Send it by send_task(), or go on in add_done_callback()"},
+    {"call get() or then()", "call result() or add_done_callback()"},
+    {" (or make the flow with FlowOptions::pruned)", ""},
+    {"sleep_for(", "sleep("},
+};
+
+std::string for_python(std::string text) {
+  for (const auto& [cpp, python] : kRemedies) {
+    for (auto at = text.find(cpp); at != text.npos; at = text.find(cpp, at + python.size()))
+      text.replace(at, cpp.size(), python);
+  }
+  return text;
+}
+
 /// Raises the class of shoal._errors with the text of a C++ exception.
 void raise_text(PyObject* type, const std::exception& error) {
-  PyErr_SetString(type, error.what());
+  PyErr_SetString(type, for_python(error.what()).c_str());
 }
 
 void raise_task_error(PyObject* type, const std::exception& exception) {
   const auto& error = static_cast<const TaskError&>(exception);
-  const Object made =
-      Object::own(PyObject_CallFunction(type, "siss", error.what(), int{error.rank()},
-                                        error.task_name().c_str(), error.text().c_str()));
+  const Object made = Object::own(
+      PyObject_CallFunction(type, "siss", for_python(error.what()).c_str(), int{error.rank()},
+                            error.task_name().c_str(), for_python(error.text()).c_str()));
   if (made) PyErr_SetObject(type, made.get());
 }
 

@@ -325,9 +325,11 @@ class Failures(Programs):
                    output="known on 0\n[^$]*known on 1|known on 1\n[^$]*known on 0")
         for case in ("dropped", "call_dropped", "answer_dropped"):
             self.fails(case, rf"in breakfast[^$]*{bananas}", *mode)
+        self.fails("dropped", r"TaskError: [^$]*call result\(\) or add_done_callback\(\)", *mode)
         for case in ("stuck", "stuck_event"):
             self.fails(case, "asks.*waits[^$]*the answer|the answer[^$]*asks", *mode)
-        self.fails("handler_waits", "CheckError[^$]*handler", *mode)
+        self.fails("handler_waits", r"CheckError: sleep\(.*handler.*Send it by send_task\(\), or "
+                   r"go on in add_done_callback\(\)", *mode)
         self.fails("cancels", "cancel.*enough", *mode)
         self.run_python("failing", "exits", *mode, code=3)
 
@@ -400,7 +402,7 @@ class Mistakes(Programs):
         "no_parameter": "TypeError: no_parameter.. takes 0 positional arguments",
         "recursion": "RecursionError",
         "nested": "argument of a call of double cannot be sent.*RecursionError",
-        "other_programs": "flow 'sums'.*rank",
+        "other_programs": r"TaskError: rank .* flow 'sums'.*rank 1; [^\n]*types and sizes\n",
         "writes_what_it_reads": "cheat.*has changed 'numbers', which it only reads",
         "waits_in_attempt": "in attempt 1 of 3 of 'patient.*on rank.*cannot be withheld",
         "locks_in_attempt": "lock.. of mutex 'rows', in attempt 1 of 3 of 'locker",
