@@ -607,7 +607,19 @@ int run_rank(World& world, PyObject* function, Threads threads) {
   return result;
 }
 
-/// Words of a command line for C++, which last as long as `words`.
+/// Words of a command line, which may be no UTF-8.
+std::vector<std::string> to_words(const nb::list& words) {
+  std::vector<std::string> made;
+  for (const nb::handle word : words) {
+    const Object bytes = Object::own(PyUnicode_EncodeFSDefault(word.ptr()));
+    if (!bytes) throw_python_error();
+    made.emplace_back(PyBytes_AsString(bytes.get()),
+                      static_cast<std::size_t>(PyBytes_Size(bytes.get())));
+  }
+  return made;
+}
+
+/// `words` for a main function of C++, while they last.
 std::vector<const char*> to_argv(const std::vector<std::string>& words) {
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
@@ -621,9 +633,9 @@ runtime::Config parse(const std::vector<const char*>& argv) {
 }
 
 /// `communicator`: number in Fortran of the one that the run is on; none: that of the launch.
-int run(nb::handle main_function, const std::vector<std::string>& words,
-        std::optional<int> communicator) {
+int run(nb::handle main_function, const nb::list& given_words, std::optional<int> communicator) {
   const Object function = Object::share(main_function.ptr());
+  const std::vector<std::string> words = to_words(given_words);
   const std::vector<const char*> argv = to_argv(words);
   static_cast<void>(parse(argv));
   const std::shared_ptr<const void> given =
@@ -651,9 +663,9 @@ int run(nb::handle main_function, const std::vector<std::string>& words,
 /// Ranks and workers for a program with a main loop of its own.
 class PyRuntime {
  public:
-  PyRuntime(int ranks, int workers, const std::string& name, std::vector<std::string> options) {
+  PyRuntime(int ranks, int workers, const std::string& name, const nb::list& options) {
     const RuntimeOptions given{
-        .ranks = ranks, .workers = workers, .name = name, .options = std::move(options)};
+        .ranks = ranks, .workers = workers, .name = name, .options = to_words(options)};
     const OutsidePython outside;
     runtime_.emplace(given);
     worlds_.resize(static_cast<std::size_t>(runtime_->size()));
@@ -843,8 +855,12 @@ void bind_teams(nb::module_& module) {
       .def_prop_ro(
           "args",
           [](PyWorld& w) {
-            const auto args = w.world().args();
-            return std::vector<std::string>(args.begin(), args.end());
+            nb::list words;
+            for (const std::string& word : w.world().args()) {
+              words.append(nb::steal(PyUnicode_DecodeFSDefaultAndSize(
+                  word.data(), static_cast<Py_ssize_t>(word.size()))));
+            }
+            return words;
           },
           "Words of the command line that are no options of shoal; the first is the program.");
 }
@@ -900,7 +916,8 @@ void bind(nb::module_& module) {
       .def("set_exception", &PyPromise::set_exception);
   module.def("_refuse_fork", &refuse_fork);
   module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());
-  module.def("_parse", [](const std::vector<std::string>& words) {
+  module.def("_parse", [](const nb::list& given_words) {
+    const std::vector<std::string> words = to_words(given_words);
     const runtime::Config config = parse(to_argv(words));
     return std::pair(config.simulate(), config.sim_seed);
   });
@@ -915,7 +932,7 @@ void bind(nb::module_& module) {
     return names;
   });
   nb::class_<PyRuntime>(module, "_Runtime")
-      .def(nb::init<int, int, const std::string&, std::vector<std::string>>())
+      .def(nb::init<int, int, const std::string&, const nb::list&>())
       .def_prop_ro("size", &PyRuntime::size)
       .def_prop_ro("is_running", &PyRuntime::is_running)
       .def("world", &PyRuntime::world)

@@ -86,6 +86,14 @@ def check_executor():
     assert second.cancelled() and first.result() is None
 
 
+def check_makes(runtime):
+    """No main function runs, with which they would end."""
+    for make in (shoal.Events, shoal.Flow, shoal.Object, shoal.Counter, shoal.GlobalVar,
+                 lambda: shoal.TaskGraph(print), lambda: shoal.current_world().split(0)):
+        refuses(shoal.CheckError, "cannot be made here: make it in the main function",
+                runtime.submit(make).result)
+
+
 def check_wrong_options():
     for wrong, text in (({"ranks": "x"}, "'x' is no number of ranks"),
                         ({"ranks": 0}, "0 is no number of ranks"),
@@ -117,6 +125,7 @@ if __name__ == "__main__":
     with shoal.Runtime(ranks=2, workers=2) as runtime:
         check_threads(runtime)
         assert runtime.run(main) == 1
+        check_makes(runtime)
         assert runtime.submit(square, 5).result() == 25
         assert asyncio.run(awaits(runtime)) == 571
         refuses(shoal.CheckError, "2 is no rank", runtime.submit_to, 2, total)

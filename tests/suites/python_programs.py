@@ -752,6 +752,15 @@ class Module(Programs):
         self.assertEqual(self.run_module("version").output.strip(),
                          suite.build().variables["PROJECT_VERSION"])
 
+    def test_words_that_are_no_text(self):
+        """Names of files may be any bytes."""
+        program = self.folder() / "words.py"
+        program.write_text("import os, shoal\n"
+                           "shoal.run(lambda world: print(os.fsencode(world.args[1])))\n")
+        result = self.run_command([self.python, program, os.fsdecode(b"\xff\xfe")],
+                                  environment=self.environment)
+        self.assertEqual(result.output.strip(), r"b'\xff\xfe'")
+
     def test_wrong_words(self):
         self.tells("at least 1", self.run_module("run", "-n", 0, "program.py", code=1))
         self.tells("error", self.run_python("tasks", "--ranks", "many", code=1))
