@@ -89,6 +89,8 @@ def _retries_of(value, what):
 
 def _rank_of(team, rank, what):
     size = team.size
+    if type(rank) is int and 0 <= rank < size:
+        return rank
     return _integer_of(rank, 0, size - 1, what, f"no rank: there are {size}, 0 to {size - 1}")
 
 

@@ -5,7 +5,7 @@ import contextvars
 from . import _core
 from ._run import (_check_name, _check_options, _end_states, _function_of, _integer_of, _invoke,
                    _Main, _name_crashes, _name_of, _rank_of, _word_of)
-from ._tasks import _run_body
+from ._tasks import _resolved
 
 
 class Runtime:
@@ -55,7 +55,7 @@ class Runtime:
     def submit_to(self, rank, function, *arguments, **keywords):
         """Runs a function as a task of a rank; returns its future, as submit()."""
         _function_of(function, "submit()")
-        rank = _rank_of(self, rank, f"submit() of {_name_of(function)}")
+        rank = _rank_of(self, rank, "submit_to()")
         context = contextvars.copy_context()
         work = (_in_world_of, self._runtime.world(rank), function, arguments, keywords)
         return self._runtime.submit(rank, context.run, work, _name_of(function), 0, function)
@@ -88,4 +88,4 @@ class Runtime:
 def _in_world_of(world, function, arguments, keywords):
     from ._run import _current
     _current.set(world)
-    return _run_body(_invoke, (function, arguments, keywords), {})
+    return _invoke(function, *_resolved(arguments, keywords))

@@ -59,10 +59,14 @@ def _drive(coroutine):
             send, value = coroutine.throw, error
 
 
-def _run_body(function, arguments, keywords):
+def _resolved(arguments, keywords):
     if _has_future(arguments) or _has_future(keywords):
-        arguments, keywords = _resolve(arguments), _resolve(keywords)
-    return _call_to_end(function, arguments, keywords)
+        return _resolve(arguments), _resolve(keywords)
+    return arguments, keywords
+
+
+def _run_body(function, arguments, keywords):
+    return _call_to_end(function, *_resolved(arguments, keywords))
 
 
 def _copy_of(value, made):
@@ -89,8 +93,7 @@ def _copy_of(value, made):
 
 def _run_attempts(retries, function, arguments, keywords):
     """Runs a function in attempts, each with the arguments and the context of the first one."""
-    if _has_future(arguments) or _has_future(keywords):
-        arguments, keywords = _resolve(arguments), _resolve(keywords)
+    arguments, keywords = _resolved(arguments, keywords)
     context = contextvars.copy_context()
 
     def attempt():
