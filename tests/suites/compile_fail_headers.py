@@ -96,7 +96,7 @@ class Headers(suite.Suite):
         source = self.scratch / "nothing.cpp"
         source.write_text(NOTHING)
         tutorials = suite.build().source / "apps/tutorial"
-        names = ("event_tasks", "flow", "jacobi_graph", "loops", "memory", "objects", "teams")
+        names = ("events", "flow", "jacobi_graph", "loops", "memory", "objects", "teams")
         for program in [source, *(tutorials / f"{name}.cpp" for name in names)]:
             self.run_command([*self.compiler, f"-I{tutorials.parent}", "-Wall", "-Wextra",
                               "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", program])

@@ -308,7 +308,7 @@ void insert_call(Sequence& sequence, const std::shared_ptr<CodeletCore>& codelet
   [[maybe_unused]] int retries = 0;
   if (codelet != nullptr) options.priority = codelet->priority;
   [[maybe_unused]] std::size_t next = 0;
-  const auto sort = [&]<class Arg>(const Arg& arg) {
+  [[maybe_unused]] const auto sort = [&]<class Arg>(const Arg& arg) {
     if constexpr (is_retries_v<Arg>) {
       retries = arg.retries;
       sched::check_retries(retries, std::string(call.name()));
