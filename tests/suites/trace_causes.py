@@ -6,6 +6,7 @@ contain it, the simulated run has no verdict and says so.
 tests/trace/verdicts runs all of them many times, on a quiet machine and beside a busy loop, and
 prints a table."""
 
+import collections
 import json
 import os
 import pathlib
@@ -62,6 +63,8 @@ def may_be_held():
 MAY_BE_HELD = may_be_held()
 # The opposite does less, besides: the difference has other causes.
 OTHER_WORK = ("memory",)
+# The opposite takes as long, or longer: `diff` has no cause to find.
+NOT_LONGER = ("flow_by_completion", "hot", "link", "outlier", "overloaded", "short", "window")
 # Of memory and the network: simulated only, as the machine of the test decides.
 MODEL = suite.SOURCE / "apps/contention/machines/henrisubnuma.json"
 SIMULATED = {
@@ -247,6 +250,16 @@ def planted_differences():
     return differences
 
 
+def too_disturbed(rows, percent):
+    """Programs of whose quiet runs more than so many percent were called disturbed, five times as
+    many of one program; "all" stands for all of them. tests/trace/verdicts asks."""
+    quiet = {name: row["quiet"] for name, row in rows.items() if row["quiet"]}
+    limits = {name: (counts, min(5 * percent, 100)) for name, counts in quiet.items()}
+    limits["all"] = (sum(quiet.values(), collections.Counter()), percent)
+    return [name for name, (counts, limit) in limits.items()
+            if 100 * counts["disturbed"] > limit * counts.total()]
+
+
 class Causes(suite.Suite):
 
     def setUp(self):
@@ -271,7 +284,9 @@ class Causes(suite.Suite):
             self.check(Planted(*planted), seed, name)
 
     def check_differences(self, wanted):
-        """Why the run with the cause is slower than its opposite, if it is."""
+        """Why the run with the cause is slower than its opposite; the number of seeds with which it
+        is."""
+        compared = 0
         for seed in range(1, SEEDS + 1):
             other, run = (self.scratch / f"{name}{seed}.trace" for name in ("opposite", "run"))
             verdict = self.tool("diff", "--json", other, run)
@@ -281,6 +296,8 @@ class Causes(suite.Suite):
             self.assertEqual(verdict["cause"], wanted, line)
             self.assertEqual(verdict["bound"], BOUNDS[wanted], line)
             self.assertRegex(verdict["sentences"][0], "^B takes .* longer than A", line)
+            compared += 1
+        return compared
 
     def real(self, *planted, **more):
         for _ in range(RUNS):
@@ -293,7 +310,8 @@ class Causes(suite.Suite):
             self.simulated((name, size), options, hint)
             self.simulated((name, size, "opposite"), options, OPPOSITES.get(name), name="opposite")
             if name not in OTHER_WORK:
-                self.check_differences(hint)
+                compared = self.check_differences(hint)
+                self.assertEqual(compared, 0 if name in NOT_LONGER else SEEDS, name)
 
     def test_simulated_link(self):
         """Messages from one rank to another take longer; opposite: all messages do."""
@@ -302,7 +320,8 @@ class Causes(suite.Suite):
             self.simulated(("link", size), slow, "slow-link")
             evenly = (*FOUR_RANKS, "--sim-faults", "delay:p=1,by=500us")
             self.simulated(("link", size), evenly, None, name="opposite")
-            self.check_differences("slow-link")
+            compared = self.check_differences("slow-link")
+            self.assertEqual(compared, 0 if "link" in NOT_LONGER else SEEDS)
 
     @suite.cases({name: (name, *cause) for name, cause in CAUSES.items()})
     def test_real(self, cause):
@@ -323,6 +342,19 @@ class Causes(suite.Suite):
                             for planted, path in zip((difference.faster, difference.slower), paths))
             verdict = self.tool("diff", "--json", *paths)
             self.assertEqual(difference.problem(verdict, disturbed), "", f"seed {seed}: {verdict}")
+
+    def test_too_disturbed(self):
+        """A tool that called each run disturbed would never be wrong."""
+        def rows(**quiet):
+            return {name: {"quiet": counts and collections.Counter(counts)}
+                    for name, counts in quiet.items()}
+        few = rows(healthy={"right": 18, "disturbed": 2}, only_simulated=None)
+        self.assertEqual(too_disturbed(few, 10), [])
+        one = rows(healthy={"right": 9, "disturbed": 11}, steps={"right": 200})
+        self.assertEqual(too_disturbed(one, 10), ["healthy"])
+        self.assertEqual(too_disturbed(rows(steps={"disturbed": 20}), 10), ["steps", "all"])
+        several = {name: {"right": 16, "disturbed": 4} for name in ("steps", "lock", "bound")}
+        self.assertEqual(too_disturbed(rows(**several), 10), ["all"])
 
     def test_not_modelled(self):
         """Masks, more workers than processors, and other programs: virtual time has none."""
