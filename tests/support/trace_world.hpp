@@ -40,8 +40,8 @@ inline trace::Options options_with(SetTime& time, const std::string& path) {
   return options;
 }
 
-/// Each rank has one worker, and a thread that handles messages. Tasks are added after those that
-/// they depend on. All times in nanoseconds.
+/// Each rank has one worker, and a thread that handles messages, or none. Tasks are added after
+/// those that they depend on. All times in nanoseconds.
 class TraceWorld {
  public:
   explicit TraceWorld(int ranks)
@@ -55,6 +55,7 @@ class TraceWorld {
   std::function<std::uint64_t(int from, int to)> link_bytes;  // beyond the 100 of each message
   trace::Identity identity = {{"program", "made up"}};
   std::uint32_t categories = trace::kAllCategories;
+  bool has_progress_thread = true;  // without: the worker takes messages, between its tasks
 
   int add(const std::string& name, int rank, std::uint64_t duration_ns,
           std::vector<int> depends_on = {}, int priority = 0) {
@@ -158,6 +159,7 @@ class TraceWorld {
   void schedule() {
     waiting_.assign(index(ranks_), {});
     is_busy_.assign(index(ranks_), false);
+    untaken_.assign(index(ranks_), {});
     for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
       if (tasks_[index(i)].missing > 0) continue;
       at(0, worker_track(tasks_[index(i)].rank), [i] { trace::task_ready(id_of(i), 0); });
@@ -203,6 +205,10 @@ class TraceWorld {
     for (const int next : task.successors) pass_on(next, task.rank, now_ns);
     at(now_ns, track, [number] { trace::task_ended(id_of(number)); });
     is_busy_[index(task.rank)] = false;
+    for (Later& one : std::exchange(untaken_[index(task.rank)], {})) {
+      one.time_ns = now_ns;
+      take(one);
+    }
     start_next(task.rank, now_ns);
   }
 
@@ -226,9 +232,19 @@ class TraceWorld {
   }
 
   void arrive(const Later& now) {
+    const int rank = tasks_[index(now.task)].rank;
+    if (!has_progress_thread && is_busy_[index(rank)]) {
+      untaken_[index(rank)].push_back(now);
+      return;
+    }
+    take(now);
+    start_next(rank, now.time_ns);
+  }
+
+  void take(const Later& now) {
     Task& task = tasks_[index(now.task)];
     const bool is_last = --task.missing == 0;
-    const std::size_t track = worker_track(task.rank) + 1;
+    const std::size_t track = worker_track(task.rank) + (has_progress_thread ? 1 : 0);
     const std::uint64_t size_bytes = bytes_of(now.from, task.rank);
     at(now.time_ns, track, [now, is_last, size_bytes] {
       trace::message_received(now.message, static_cast<std::uint32_t>(now.from), size_bytes);
@@ -236,9 +252,7 @@ class TraceWorld {
       if (is_last) trace::task_ready(id_of(now.task), 0);
       trace::message_done(now.message);
     });
-    if (!is_last) return;
-    enqueue(now.task);
-    start_next(task.rank, now.time_ns);
+    if (is_last) enqueue(now.task);
   }
 
   [[nodiscard]] std::uint64_t bytes_of(int from, int to) const {
@@ -253,6 +267,7 @@ class TraceWorld {
   std::vector<Later> queue_;
   std::vector<std::set<std::tuple<int, std::uint64_t, int>>> waiting_;  // -priority, order, task
   std::vector<bool> is_busy_;                                           // by rank
+  std::vector<std::vector<Later>> untaken_;  // messages that a busy worker takes later, by rank
   std::uint64_t order_ = 0;
   std::uint64_t messages_ = 0;
 };

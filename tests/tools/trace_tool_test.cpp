@@ -825,7 +825,8 @@ TEST_F(TraceTool, CriticalPath_BehindATaskOfAThreadIsNotBeforeTheFirstTask) {
   EXPECT_THAT(path_text(run.found), Not(HasSubstr("before the first task")));
 }
 
-// All workers wait for 7 % of the run: tasks that are as long as an outlier hide it.
+// All workers wait for 7 % of the run: tasks that are as long as an outlier hide it. Of a healthy
+// run, 4 % are no disturbance.
 TEST_F(TraceTool, OtherPrograms_AreNamedEarlierWhereNothingElseIs) {
   TraceWorld slow = rounds_world(4, 30, 100'000);
   slow.slow_down(2, 3);
@@ -835,6 +836,9 @@ TEST_F(TraceTool, OtherPrograms_AreNamedEarlierWhereNothingElseIs) {
     const Analysed run(record(std::move(world)));
     EXPECT_THAT(run.hint_kinds(), ::testing::ElementsAre(is_healthy ? "disturbed" : "slow-rank"));
   }
+  TraceWorld little = rounds_world(4, 30, 100'000);  // 4 % of the run
+  for (int rank = 0; rank < 4; ++rank) little.keep_waiting(rank, 120'000);
+  EXPECT_THAT(Analysed(record(std::move(little))).hint_kinds(), IsEmpty());
 }
 
 // A thousand workers wait for a thousandth of the run each, which is all of it together; or the
@@ -882,6 +886,155 @@ TEST_F(TraceTool, ChainOfAMulticast_IsNoHotLink) {
   world.link_bytes = [](int from, int to) { return to == from + 1 ? 100'000U : 0U; };
   const Analysed run(record(std::move(world)));
   EXPECT_THAT(run.hint_kinds(), Not(Contains("hot-link")));
+}
+
+// A rank whose messages wait for its long tasks has no slow link.
+TEST_F(TraceTool, SlowLink_IsNamedAndABusyReceiverIsNone) {
+  for (const bool is_slow : {true, false}) {
+    TraceWorld world(4);
+    world.has_progress_thread = is_slow;
+    int last = world.add("ask", 0, 5'000);
+    for (int i = 0; i < 40; ++i) {
+      last = world.add("answer", 1, 5'000, {last}, 1);
+      for (const int rank : {2, 3, 0}) last = world.add("ask", rank, 5'000, {last});
+      if (!is_slow && i < 30) world.add("long", 1, 300'000);
+    }
+    if (is_slow) {
+      world.link_ns = [](int from, int to) { return from == 0 && to == 1 ? 100'000U : 0U; };
+    }
+    const Analysed run(record(std::move(world)));
+    if (is_slow) {
+      EXPECT_THAT(run.hint_kinds(), ElementsAre("slow-link"));
+      EXPECT_THAT(run.hint("slow-link"), HasSubstr("messages from rank 0 to rank 1 take 102 us"));
+    } else {
+      EXPECT_THAT(run.hint_kinds(), Not(Contains("slow-link")));
+      const auto& pair = run.found.pairs.at({0, 1});  // its messages come late, too
+      EXPECT_GT(pair.latency, static_cast<std::int64_t>(pair.count) * 100'000);
+    }
+  }
+}
+
+// Tasks of another name are as long as on the other ranks: those of the first one may do more.
+TEST_F(TraceTool, RankWithLargerTasksOfOneName_IsNotSlow) {
+  for (const bool is_slow : {true, false}) {
+    TraceWorld world(4);
+    std::vector<int> before;
+    for (int round = 0; round < 30; ++round) {
+      std::vector<int> now;
+      for (int rank = 0; rank < 4; ++rank) {
+        const int step = world.add("step", rank, rank == 2 ? 300'000 : 100'000, before);
+        now.push_back(world.add("turn", rank, rank == 2 && is_slow ? 300'000 : 100'000, {step}));
+      }
+      before = std::move(now);
+    }
+    const Analysed run(record(std::move(world)));
+    EXPECT_EQ(run.hint("slow-rank").empty(), !is_slow) << run.hint("slow-rank");
+  }
+}
+
+/// Tasks one after the other, then on all ranks at once, then one after the other again.
+TraceWorld passes_world(std::uint64_t before_ns, std::uint64_t together_ns,
+                        std::optional<std::uint64_t> after_ns) {
+  constexpr int kRanks = 4;
+  TraceWorld world(kRanks);
+  std::vector<int> last;
+  const auto run_alone = [&](std::uint64_t ns) {
+    for (int i = 0; i < 8; ++i) last = {world.add("pass", 0, ns, last)};
+  };
+  run_alone(before_ns);
+  std::vector<int> together;
+  for (int i = 0; i < 10 * kRanks; ++i) {
+    together.push_back(world.add("pass", i % kRanks, together_ns, last));
+  }
+  last = together;
+  if (after_ns) run_alone(*after_ns);
+  return world;
+}
+
+TEST_F(TraceTool, MemoryBound_IsNamedAndTasksThatGrowAreNot) {
+  const Analysed bound(record(passes_world(100'000, 200'000, 100'000), "bound"));
+  EXPECT_THAT(bound.hint("memory-bound"),
+              HasSubstr("tasks 'pass' take 100 us when they run alone, and 200 us beside others"));
+  for (const auto after_ns :
+       {std::optional<std::uint64_t>(300'000), std::optional<std::uint64_t>()}) {
+    const Analysed grows(record(passes_world(100'000, 200'000, after_ns), "grows"));
+    EXPECT_EQ(grows.hint("memory-bound"), "");
+  }
+}
+
+// Together, the masks of processes that share a host leave none of its processors out.
+TEST_F(TraceTool, NarrowMask_IsNamedAndMasksThatShareAHostAreNot) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const std::string second : {"0-1", "2-3"}) {
+    const std::string trace = file("of " + second);
+    for (const std::uint32_t process : {0U, 1U}) {
+      shoal::testing::SetTime time;
+      Options options = shoal::testing::options_with(time, part_path(trace, process));
+      options.process = process;
+      options.processes = 2;
+      options.first_rank = static_cast<int>(process);
+      options.identity = {{"program", "p"},
+                          {"host", "node7"},
+                          {"processors", "4"},
+                          {"cores", "2"},
+                          {"mask", process == 0 ? "0-1" : second}};
+      Recorder recorder(options);
+      const Track worker = recorder.make_track(options.first_rank, 0, "worker 0");
+      worker.enter();
+      task_started(make_id(process, 0, 1), 0, intern("step"));
+      time.set(1'000'000);
+      task_ended(make_id(process, 0, 1));
+      Track::leave();
+      recorder.finish();
+    }
+    shoal::trace::merge(find_parts(trace), trace);
+    const Analysed run(trace);
+    if (second == "0-1") {
+      EXPECT_THAT(run.hint("narrow-mask"),
+                  HasSubstr("leaves 2 of the 4 processors of node7 to 2 workers"));
+    } else {
+      EXPECT_THAT(run.hint_kinds(), IsEmpty());
+    }
+  }
+}
+
+// Seven waits of the main function for a short and a long task; or one such wait with short ones
+// around it.
+TEST_F(TraceTool, WaitPerStep_IsNamedAndOnePhaseIsNot) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const bool is_one : {false, true}) {
+    const std::string path = file(is_one ? "phase" : "steps");
+    shoal::testing::SetTime time;
+    Recorder recorder(shoal::testing::options_with(time, path));
+    const std::array tracks = {recorder.make_track(0, 0, "worker 0"),
+                               recorder.make_track(0, 1, "worker 1")};
+    const auto record_on = [&](std::size_t worker, const auto& probe) {
+      tracks.at(worker).enter();
+      probe();
+    };
+    record_on(0, [] { task_started(1, 0, intern(kMainName)); });
+    for (std::uint64_t step = 0; step < 7; ++step) {
+      const std::uint64_t part_ns = is_one && step != 3 ? 1'000 : 100'000;
+      const std::uint64_t id = 10 * step + 2;
+      record_on(0, [] { task_parked(1, intern("wait()")); });
+      record_on(0, [id] { task_started(id, 0, intern("cell")); });
+      record_on(1, [id] { task_started(id + 1, 0, intern("cell")); });
+      time.set(time.now_ns() + part_ns);
+      record_on(0, [id] { task_ended(id); });
+      time.set(time.now_ns() + 9 * part_ns);
+      record_on(1, [id] { task_ended(id + 1); });
+      record_on(0, [] { task_resumed(1); });
+    }
+    time.set(time.now_ns() + 1'000);
+    record_on(0, [] { task_ended(1); });
+    Track::leave();
+    recorder.finish();
+    const Analysed run(path);
+    EXPECT_EQ(run.hint("wait-per-step").empty(), is_one) << run.hint("wait-per-step");
+    if (!is_one) {
+      EXPECT_THAT(run.hint("wait-per-step"), HasSubstr("stands still 7 times (wait())"));
+    }
+  }
 }
 
 TEST_F(TraceTool, Perfetto_IsJsonWithNestedSlicesAndArrows) {
