@@ -7,6 +7,7 @@ import html
 import json
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -230,6 +231,91 @@ class Paused(Runs):
         self.assertNotRegex(events, "after the region")
 
 
+WAYS = {"simulated": ("--sim-dry", "--sim-net", "fixed:1ms,1G"), "real": ()}
+
+
+class Known(Runs):
+    """Programs whose path, bytes, names and dependencies are known, simulated and on threads."""
+
+    def record(self, name, *arguments):
+        path = self.file(f"{name}.trace")
+        self.call([self.program("trace_planted"), *arguments, "--trace", path])
+        return path
+
+    @suite.cases(WAYS)
+    def test_bytes(self, options):
+        """Every output has all bytes of a payload, also beyond those that its window counts."""
+        sizes = {"small": 8_000_000, "large": 24_000_000}
+        paths = {size: self.record(size, "payload", size, "--ranks", 2, "--workers", 1, *options)
+                 for size in sizes}
+        for size, least in sizes.items():
+            path, wanted = paths[size], range(least, least + 100_000)
+            self.assertIn(json.loads(self.tool("summary", "--json", path))["bytes"], wanted)
+            page = self.page(path)
+            self.assertIn(page["matrix"]["bytes"][1], wanted)
+            self.assertIn(max(column(page["messages"]["bytes"], "d")), wanted)
+            self.tool("convert", "--to", "perfetto", path, "-o", self.file("perfetto"))
+            events = json.loads(pathlib.Path(self.file("perfetto")).read_text())["traceEvents"]
+            self.assertIn(max(event["args"].get("bytes", 0) for event in events
+                              if "args" in event), wanted)
+        difference = re.search(r"\nmessages: \d+ and \d+, ([0-9.]+) MiB and ([0-9.]+) MiB\n",
+                               self.tool("diff", *paths.values()))
+        for shown, least in zip(difference.groups(), sizes.values()):
+            self.assertAlmostEqual(float(shown), least / 2**20, delta=0.15)
+
+    @suite.cases(WAYS)
+    def test_bytes_in_otf2(self, options):
+        path = self.record("otf2", "payload", "small", "--ranks", 2, "--workers", 1, *options)
+        made = self.run_command([self.program("shoal-trace"), "convert", "--to", "otf2", path,
+                                 "-o", self.file("archive")], code=(0, 2))
+        if made.code != 0 or shutil.which("otf2-print") is None:
+            self.skipTest(made.errors or "otf2-print is not installed")
+        text = self.call(["otf2-print", self.file("archive/traces.otf2")])
+        for event in ("MPI_SEND", "MPI_RECV"):
+            lengths = re.findall(rf"^{event} .*Length: (\d+)", text, re.MULTILINE)
+            self.assertIn(max(map(int, lengths)), range(8_000_000, 8_100_000))
+
+    @suite.cases(WAYS)
+    def test_path_behind_its_own_send(self, options):
+        """A task that waits until its data has left has the tasks before it on its path."""
+        page = self.page(self.record("path", "payload", "small", "--ranks", 2, "--workers", 1,
+                                     *options))
+        on_path = collections.Counter()
+        for share in page["path_shares"]:
+            on_path[share["what"], share["name"]] += share["ns"]
+        self.assertGreaterEqual(on_path["task", "make"], 2_000_000, on_path)
+        self.assertGreaterEqual(on_path["task", "again"], 3_000_000, on_path)
+        sends = sum(ns for (what, _), ns in on_path.items() if what == "message")
+        self.assertGreaterEqual(sends, 8_000_000 if options else 1, on_path)
+        self.assertIn("(A[3], sum)", page["keys"])
+        self.assertIn("sending A", page["names"])
+
+    @suite.cases(WAYS)
+    def test_diamond(self, options):
+        """A task has all of its dependencies, wherever it was inserted, and all have names that
+        the program knows."""
+        for more in ((), ("opposite",)):
+            path = self.record("diamond", "diamond", "small", *more, "--ranks", 1, "--workers", 2,
+                               *options)
+            graph, perfetto = self.file("run.dot"), self.file("perfetto")
+            self.tool("convert", "--to", "dot", path, "-o", graph)
+            text = pathlib.Path(graph).read_text()
+            names = dict(re.findall(r'(t\d+) \[label="(\w+)', text))
+            edges = sorted((names.get(one), names.get(other))
+                           for one, other in re.findall(r"(t\d+) -> (t\d+);", text))
+            of_flow = [edge for edge in edges if set(edge) <= set("abcd")]
+            self.assertEqual(of_flow, [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")], text)
+            page = self.page(path)
+            self.assertLessEqual({"(x[1,2])", "(x[1,2], y)", "(y, z)"}, set(page["keys"]))
+            counts = {one["name"]: one["count"]
+                      for one in json.loads(self.tool("summary", "--json", path))["names"]}
+            self.assertEqual({name: counts.get(name) for name in ("first", "second", "third")},
+                             {"first": 1, "second": 1, "third": 1}, counts)
+            self.tool("convert", "--to", "perfetto", path, "-o", perfetto)
+            for output in (text, self.events(path), pathlib.Path(perfetto).read_text()):
+                self.assertNotRegex(output, "shoal::[a-z]")
+
+
 class Stored(Runs):
     """Traces that the recorder of an earlier commit has written: tests/trace/stored."""
 
@@ -441,9 +527,9 @@ class Processes(Runs):
         self.assertRegex(html.unescape(pathlib.Path(page).read_text()), cause)
 
 
-def column(text):
-    """Numbers of a column of the page's data."""
-    return array.array("I", base64.b64decode(text))
+def column(text, kind="I"):
+    """Numbers of a column of the page's data, of a kind of the module array."""
+    return array.array(kind, base64.b64decode(text))
 
 
 def catches(run, number):

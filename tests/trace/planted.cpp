@@ -1,5 +1,6 @@
 // Programs with one planted cause of slowness each, their opposites, and healthy ones: used by
-// tests/suites/trace_causes.py.
+// tests/suites/trace_causes.py. Programs whose path, bytes, names and dependencies are known: used
+// by tests/suites/trace_runs.py.
 //
 //   trace_planted CAUSE small|large [opposite]
 //   trace_planted healthy NUMBER
@@ -20,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -418,6 +420,50 @@ void locked_loop(World& world, const Plan& plan) {
                       {.name = "booking"});
 }
 
+// --- programs whose path, bytes, names and dependencies are known
+
+/// A vector is on its way to rank 1, and the third task writes into it, when that has ended.
+void payload(World& world, const Plan& plan) {
+  const auto count = static_cast<std::size_t>(1'000'000 * plan.size);
+  shoal::Flow flow(world, "values");
+  const auto values = flow.vector<double>(nullptr, count, {.name = "A[3]"});
+  const auto sum = flow.data(0.0, {.owner = Rank(1), .name = "sum"});
+  const shoal::Codelet make("make", [](std::span<double>) { work(2000); });
+  const shoal::Codelet use("use", [](std::span<const double>, double&) {});
+  const shoal::Codelet again("again", [](std::span<double>) { work(3000); });
+  flow.insert(make, write(values));
+  flow.insert(use, read(values), write(sum));
+  flow.insert(again, write(values));
+  flow.wait();
+}
+
+/// a before b and c, both before d, and event tasks that are ready together; opposite: what a task
+/// needs has ended when it is inserted.
+void diamond(World& world, const Plan& plan) {
+  shoal::Flow flow(world, "diamond");
+  const auto x = flow.data(0, {.name = "x[1,2]"});
+  const auto y = flow.data(0, {.name = "y"});
+  const auto z = flow.data(0, {.name = "z"});
+  shoal::Codelet a("a", [](int&) { work(1000); });
+  a.set_colour(0x336699);
+  const shoal::Codelet b("b", [](const int&, int&) { work(2000); });
+  const shoal::Codelet c("c", [](const int&, int&) { work(3000); });
+  const shoal::Codelet d("d", [](const int&, const int&) { work(1000); });
+  flow.insert(a, write(x));
+  if (plan.opposite) flow.wait();
+  flow.insert(b, read(x), write(y));
+  flow.insert(c, read(x), write(z));
+  if (plan.opposite) flow.wait();
+  flow.insert(d, read(y), read(z));
+  flow.wait();
+  shoal::Events events(world);
+  for (const char* const name : {"first", "second", "third"}) {
+    events.submit({{shoal::self, "go"}}, [](shoal::EventList&) { work(1000); }, {.name = name});
+  }
+  for (int i = 0; i < 3; ++i) events.fire(shoal::self, "go");
+  world.wait();
+}
+
 // --- healthy programs
 
 void bag_of_tasks(World& world) {
@@ -579,6 +625,8 @@ int main(int argc, char** argv) {
         {"window", window},
         {"link", link},
         {"short", shorts},
+        {"payload", payload},
+        {"diamond", diamond},
         {"serial_loops", serial_loops},
         {"even_loop", even_loop},
         {"locked_loop", locked_loop}};
