@@ -213,12 +213,73 @@ void stuck_world() {
   require(code == 0, "the stuck world ended with {}", code);
 }
 
+/// A graph, a flow and a task of a team that would never end, until one rank cancels the team: all
+/// of its ranks hear of that, and the world goes on.
+void cancel_team(World& world, int by) {
+  std::vector<Rank> all;
+  for (int rank = 0; rank < world.size(); ++rank) all.emplace_back(rank);
+  shoal::Team team(world, all, "solver");
+  std::atomic<bool> has_begun{false};
+  std::atomic<bool> was_cancelled{false};
+  std::atomic<int> steps{0};
+  shoal::TaskGraph<int> endless(team, "endless");
+  endless.set_rank([&](int k) { return Rank(k % world.size()); })
+      .set_indegree([](int) { return 1; })
+      .set_task([&](int k) { endless.fulfill(k + 1); });
+  shoal::Flow flow(team, "steps");
+  const auto left = flow.data(0L, {.owner = Rank(0), .name = "left"});
+  const auto right = flow.data(0L, {.owner = Rank(world.size() - 1), .name = "right"});
+  const auto step = [&](const long& from, long& to) {
+    to = from + 1;
+    if (++steps <= 10) return;
+    while (!team.is_cancelled()) shoal::yield();
+  };
+  constexpr int kSteps = 100;
+  for (int i = 0; i < kSteps; ++i) {
+    flow.insert(step, shoal::read(i % 2 == 0 ? left : right),
+                shoal::read_write(i % 2 == 0 ? right : left));
+  }
+  shoal::Promise<int> promise(team);
+  team.spawn([&, never = promise.future()]() mutable {
+    has_begun = true;
+    try {
+      never.get();
+    } catch (const shoal::CancelledError&) {
+      was_cancelled = true;
+      throw;
+    }
+  });
+  while (!has_begun) shoal::yield();
+  world.barrier();
+  if (world.rank() == 0) endless.fulfill(0);
+  if (world.rank() == by) team.cancel("too large");
+  std::string text;
+  try {
+    team.wait();
+  } catch (const shoal::TaskError& error) {
+    text = error.is_cancellation() ? error.what() : "another error";
+  }
+  require(text == fmt::format("rank {} has cancelled team 'solver': too large", by),
+          "rank {} heard '{}' from rank {}", int{world.rank()}, text, by);
+  require(was_cancelled, "a task of rank {} still waits", int{world.rank()});
+  require(!world.is_cancelled() && world.allreduce(1, std::plus<>()) == world.size(),
+          "the world of rank {} did not go on", int{world.rank()});
+}
+
+void cancelled_teams() {
+  const int code = run_on_launch({"--workers", "2"}, [](World& world) {
+    for (int by = 0; by < world.size(); ++by) cancel_team(world, by);
+  });
+  require(code == 0, "a world whose teams were cancelled ended with {}", code);
+}
+
 int program(int argc, char** argv) {
   return shoal::testing::report_with_mpi(argc, argv, [] {
     failing_worlds();
     throwing_mains();
     caught_errors();
     stuck_world();
+    cancelled_teams();
     const int code = run_on_launch({}, shoal::testing::battery);
     require(code == 0, "a healthy world after failed ones ended with {}", code);
   });
