@@ -10,10 +10,13 @@
 #include "common/stopwatch.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace bench::runtime {
 
@@ -29,6 +32,8 @@ class Program {
                [this] { return ask(); });
     add_kernel("give", "Gives tasks of which nobody asks the result, and waits for all",
                [this] { return give(); });
+    add_kernel("idle", "Processor time while there is no work, for that many seconds",
+               [this] { return idle(); });
   }
 
   int main(int argc, char** argv) {
@@ -43,7 +48,7 @@ class Program {
  private:
   void add_kernel(const std::string& name, const std::string& help, std::function<double()> run) {
     cli::App& kernel = app_.add_subcommand(name, help);
-    kernel.add_option("--count", count_, "Starts, or tasks")->check(cli::positive_number());
+    kernel.add_option("--count", count_, "Starts, tasks, seconds")->check(cli::positive_number());
     kernel.add_option("--workers", workers_, "Threads")->check(cli::range(1, 64));
     kernel.add_option("--repeat", repeat_, "Timed runs, of which the median is printed")
         ->check(cli::positive_number());
@@ -85,6 +90,20 @@ class Program {
     const double seconds = watch.seconds();
     check(done == count_);
     return seconds;
+  }
+  double idle() {
+    Side side(workers_);
+    check(side.ask([] { return std::int64_t{1}; }) == 1);
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // the workers fall asleep
+    const double before = processor_seconds();
+    std::this_thread::sleep_for(std::chrono::seconds(count_));
+    return processor_seconds() - before;
+  }
+  /// Time that the process has had processors for.
+  static double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
   }
 
   cli::App app_;
