@@ -378,7 +378,8 @@ TEST(Group, DroppedTasks_AreNotTakenForDone) {
 
 TEST(Group, OnAForeignThread_SaysWhereToUseIt) {
   EXPECT_THAT(shoal::testing::refusal_of([] { const TaskGroup group; }),
-              HasSubstr("use it in a task or a main function"));
+              HasSubstr("use it in a task or a main function, during the run; a thread that has a "
+                        "Runtime does so in a task, runtime.async([&] { ... }).get()"));
 }
 
 }  // namespace sched_task_group_test
