@@ -4,8 +4,8 @@
   shell_test.py --build BUILD [--mpirun COMMAND] [--list] [PAGE...]
 
 The blocks of a page run one after the other, in one scratch folder per page. Programs of the build
-are found there under the names that the pages use: build/release/bin/bfs, shoal-trace, and
-build/hello for the first program. A comment before a block makes exceptions:
+are found there under the names that the pages use: build/release/bin/bfs, and build/hello for the
+first program. A comment before a block makes exceptions:
 
   <!-- not run: REASON -->              the block is not run
   <!-- run except WORD, ...: REASON --> lines that begin with one of the words are not run
@@ -34,7 +34,7 @@ FIXTURES = {
     "docs/applications.md": {"karate.mtx": f"cp {DATA}/pattern.mtx karate.mtx"},
     "docs/flow.md": {"matrix.mtx": f"cp {DATA}/good_array.mtx matrix.mtx"},
     "docs/contention.md": {
-        "mycluster.csv": "contention synthesize "
+        "mycluster.csv": "build/release/bin/contention synthesize "
         f"{ROOT}/apps/contention/machines/henri.json -o mycluster.csv"
     },
 }
@@ -86,12 +86,9 @@ def link_programs(build, scratch, page):
         (scratch / name).symlink_to(ROOT / name)
 
 
-def environment(build, scratch, mpirun):
+def environment(scratch, mpirun):
     folder = scratch / "bin"
     folder.mkdir()
-    (folder / "contention").symlink_to(build / "bin/contention")
-    for tool in ("shoal-trace", "shoal-top"):
-        (folder / tool).symlink_to(build / "bin" / tool)
     if mpirun:
         (folder / "mpirun").write_text(f'#!/bin/sh\nexec {mpirun} "$@"\n')
         (folder / "mpirun").chmod(0o755)
@@ -121,7 +118,7 @@ def run_page(path, arguments):
                 continue
             if variables is None:
                 link_programs(arguments.build, scratch, name)
-                variables = environment(arguments.build, scratch, arguments.mpirun)
+                variables = environment(scratch, arguments.mpirun)
                 lines = [*FIXTURES.get(name, {}).values(), *lines]
             script = "set -eux -o pipefail\n" + "\n".join(lines) + "\n"
             result = subprocess.run(["bash", "-c", script], cwd=scratch, env=variables, text=True,
