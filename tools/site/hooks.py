@@ -1,5 +1,6 @@
 """Hooks of mkdocs: pages that are being written, the interface references of Doxygen and of the
-package for Python, the foot of each page, and the order of what the search finds."""
+package for Python, links from there to the guides, the foot of each page, and the order of what the
+search finds."""
 import ast
 import inspect
 import pathlib
@@ -140,10 +141,33 @@ def on_config(config):
     return config
 
 
+def guides_of_reference(docs):
+    """The guides that link to each page of the reference: their files without .md, and titles."""
+    guides = {}
+    for path in sorted(docs.glob("*.md")):
+        text = path.read_text()
+        title = re.search("^# (.*)$", text, re.M).group(1)
+        for page in set(re.findall(r"\]\(reference/([^)#]+)", text)):
+            guides.setdefault(page, []).append((path.stem, title))
+    return guides
+
+
+def with_guides(page, guides):
+    """A page of Doxygen that begins with links to the guides about it."""
+    links = ", ".join(f'<a href="../{stem}.html">{title}</a>' for stem, title in guides)
+    begin = '<div class="contents">'
+    return page.replace(begin, f"{begin}\n<p>Guides: {links}</p>", 1)
+
+
 def on_files(files, config):
     """Adds the pages of Doxygen, below reference/, so that links to them are checked."""
+    guides = guides_of_reference(pathlib.Path(config.docs_dir))
     for path in sorted(REFERENCE.rglob("*")):
+        name = path.relative_to(REFERENCE).as_posix()
+        if name in guides:
+            source = {"content": with_guides(path.read_text(), guides[name])}
+        else:
+            source = {"abs_src_path": str(path.resolve())}
         if path.is_file():
-            name = "reference/" + str(path.relative_to(REFERENCE))
-            files.append(File.generated(config, name, abs_src_path=str(path.resolve())))
+            files.append(File.generated(config, f"reference/{name}", **source))
     return files
