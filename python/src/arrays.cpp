@@ -57,7 +57,7 @@ class PyArray {
  public:
   PyArray(PyTeam& team, std::size_t size, const std::string& name) : name_(name) {
     const auto here = team.get();
-    Kept& kept = kept_of(team, "global array '" + name + "'");
+    RankObjects& kept = rank_objects_of(team, "global array '" + name + "'");
     std::shared_ptr<Elements<T>> made;
     {
       const OutsidePython outside;

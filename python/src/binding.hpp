@@ -60,12 +60,12 @@ void record_place(const std::string& name, nb::handle function);
 
 /// Objects of a rank that must end before its main function does: graphs and teams. Python may keep
 /// its own objects of them longer.
-class Kept {
+class RankObjects {
  public:
-  explicit Kept(World& world) : world_(world) {}
-  ~Kept() { end(); }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
+  explicit RankObjects(World& world) : world_(world) {}
+  ~RankObjects() { end(); }
+  RankObjects(const RankObjects&) = delete;
+  RankObjects& operator=(const RankObjects&) = delete;
 
   /// **Caller**: holds the GIL, which guards the list.
   void add(std::shared_ptr<void> object) { objects_.push_back(std::move(object)); }
@@ -156,7 +156,7 @@ class Entered {
 struct PyTeam {
   Team* team = nullptr;
   std::optional<std::weak_ptr<Team>> owner{};  // of a team that is not the world
-  Kept* kept = nullptr;                        // nullptr: the main function has ended
+  RankObjects* kept = nullptr;                 // nullptr: the main function has ended
   RunEnd run = std::make_shared<RunState>();
 
   [[nodiscard]] Entered<Team> get(Threads last = Threads::open) const {
@@ -169,7 +169,7 @@ struct PyTeam {
 
 /// Returns the objects of the rank, for one that is made: `what`, in errors. **Errors**: CheckError
 /// where no main function runs, such as in a task that outlasts it.
-[[nodiscard]] inline Kept& kept_of(const PyTeam& team, const std::string& what) {
+[[nodiscard]] inline RankObjects& rank_objects_of(const PyTeam& team, const std::string& what) {
   if (team.kept != nullptr) return *team.kept;
   throw CheckError(what +
                    " cannot be made here: make it in the main function, before that has returned, "

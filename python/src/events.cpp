@@ -59,7 +59,7 @@ class PyEvents {
  public:
   PyEvents(PyTeam& team, const std::string& name) : team_(&*team.get()), name_(name) {
     const auto here = team.get();
-    Kept& kept = kept_of(team, "the object of events '" + name + "'");
+    RankObjects& kept = rank_objects_of(team, "the object of events '" + name + "'");
     std::shared_ptr<Events> events;
     {
       const OutsidePython outside;

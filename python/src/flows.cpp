@@ -182,7 +182,7 @@ class PyFlow {
  public:
   PyFlow(PyTeam& team, const std::string& name, std::size_t tasks_max, bool check_reads)
       : team_(&*team.get()), name_(name) {
-    Kept* const kept = &kept_of(team, "flow '" + name + "'");
+    RankObjects* const kept = &rank_objects_of(team, "flow '" + name + "'");
     FlowOptions options;
     options.tasks_max = tasks_max;
     options.check_reads = check_reads;

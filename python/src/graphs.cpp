@@ -100,7 +100,7 @@ class PyGraph {
           nb::handle rank, nb::handle priority, bool has_inputs, nb::handle place) {
     const auto here = team.get();
     const std::string what = "task graph '" + name + "'";
-    Kept& kept = kept_of(team, what);
+    RankObjects& kept = rank_objects_of(team, what);
     record_place(name, place);
     const bool has_rank = !rank.is_none();
     const bool has_priority = !priority.is_none();

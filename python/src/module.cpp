@@ -453,7 +453,7 @@ class PyPromise {
 /// Teams of those that give one colour. Collective.
 nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
   const auto here = team.get();
-  Kept& kept = kept_of(team, "a team");
+  RankObjects& kept = rank_objects_of(team, "a team");
   std::shared_ptr<Team> made;
   {
     const OutsidePython outside;
@@ -535,7 +535,7 @@ bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation,
 // --- the run
 
 /// Runs the main function of Python on a rank; returns its exit code.
-int run_main(World& world, PyObject* function, Kept& kept, Threads threads, RunEnd& run) {
+int run_main(World& world, PyObject* function, RankObjects& kept, Threads threads, RunEnd& run) {
   const InPython in_python;
   record_place("the main function", function);
   const Object here = object_of(world);
@@ -585,7 +585,7 @@ void refuse_fork() {
 
 /// Main function of a rank: runs that of Python, and ends what it has made.
 int run_rank(World& world, PyObject* function, Threads threads) {
-  Kept kept(world);
+  RankObjects kept(world);
   // A failure does not wait for threads of the program. Their calls end before the objects do.
   struct Calls {
     RunEnd run;

@@ -53,7 +53,7 @@ class PyObjectHandle {
  public:
   PyObjectHandle(PyTeam& team, nb::handle object) {
     const auto here = team.get();
-    Kept& kept = kept_of(team, "a distributed object");
+    RankObjects& kept = rank_objects_of(team, "a distributed object");
     python::Object held = python::Object::share(object.ptr());
     std::shared_ptr<Representative> made;
     {
