@@ -20,9 +20,10 @@ namespace shoal {
 /// `operation` must not wait.
 ///
 /// **Errors**: as Team::wait(); TaskError, which names both, when members call different
-/// operations, or with different types, sizes of spans, or roots. **Cost**: about log2(size)
-/// messages in depth. Values of 16 KiB and more travel without copies in between. Spans are not
-/// encoded; large ones travel in several segments at once.
+/// operations, or with different types, sizes of spans, or roots, or combine by types of different
+/// names, such as std::plus (lambdas, functions and objects with state are taken to be equal to
+/// any). **Cost**: about log2(size) messages in depth. Values of 16 KiB and more travel without
+/// copies in between. Spans are not encoded; large ones travel in several segments at once.
 class TeamCollectives {
  public:
   /// Enters a barrier; returns a future that is ready when all members have entered it, and does

@@ -251,11 +251,12 @@ def planted_differences():
 
 
 def too_disturbed(rows, percent):
-    """Programs of whose quiet runs more than so many percent were called disturbed, five times as
-    many of one program; "all" stands for all of them. tests/trace/verdicts asks."""
+    """Programs of whose quiet runs more than five times so many percent were called disturbed, and
+    "all" if it is more than so many percent of those of several. tests/trace/verdicts asks."""
     quiet = {name: row["quiet"] for name, row in rows.items() if row["quiet"]}
     limits = {name: (counts, min(5 * percent, 100)) for name, counts in quiet.items()}
-    limits["all"] = (sum(quiet.values(), collections.Counter()), percent)
+    if len(quiet) > 1:
+        limits["all"] = (sum(quiet.values(), collections.Counter()), percent)
     return [name for name, (counts, limit) in limits.items()
             if 100 * counts["disturbed"] > limit * counts.total()]
 
@@ -352,7 +353,7 @@ class Causes(suite.Suite):
         self.assertEqual(too_disturbed(few, 10), [])
         one = rows(healthy={"right": 9, "disturbed": 11}, steps={"right": 200})
         self.assertEqual(too_disturbed(one, 10), ["healthy"])
-        self.assertEqual(too_disturbed(rows(steps={"disturbed": 20}), 10), ["steps", "all"])
+        self.assertEqual(too_disturbed(rows(steps={"disturbed": 20}), 10), ["steps"])
         several = {name: {"right": 16, "disturbed": 4} for name in ("steps", "lock", "bound")}
         self.assertEqual(too_disturbed(rows(**several), 10), ["all"])
 

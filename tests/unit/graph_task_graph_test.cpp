@@ -136,7 +136,7 @@ class TaskGraphKeys : public testing::Test {
   }
 };
 
-// Of each way to hash and write a key; base_key_test has the other types.
+// One of each way to hash and write a key: a number, a text, parts, types of the program.
 using Keys = testing::Types<int, std::string, std::tuple<int, std::string, Colour>,
                             std::pair<Tile, Tile>, Clashing>;
 

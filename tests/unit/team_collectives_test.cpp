@@ -59,6 +59,11 @@ int larger(int a, int b) { return a < b ? b : a; }
 struct Larger {
   double operator()(double a, double b) const { return a < b ? b : a; }
 };
+template <class T>
+struct Operations {
+  struct Sum : std::plus<T> {};
+  struct Product : std::multiplies<T> {};
+};
 
 const auto kJoin = [](const std::string& a, const std::string& b) { return a + "," + b; };
 
@@ -498,6 +503,18 @@ TEST(CollectivesMismatch, OfOperations_IsNamed) {
                          HasSubstr("Larger on rank 0"), HasSubstr("by std::plus on rank 1"))));
 }
 
+TEST(CollectivesMismatch, OfOperationsOfOneTemplate_IsNamed) {
+  const auto texts = errors_of(2, [](World& world) {
+    if (world.rank() == 0) {
+      (void)world.allreduce(2, Operations<int>::Sum());
+    } else {
+      (void)world.allreduce(2, Operations<int>::Product());
+    }
+  });
+  EXPECT_THAT(texts, Each(AllOf(HasSubstr("Operations<int>::Sum on rank 0"),
+                                HasSubstr("Operations<int>::Product on rank 1"))));
+}
+
 // An operation may be written in several ways.
 TEST(CollectivesMismatch, OfTypesOfEqualOperations_IsNone) {
   run_world(2, 1, [](World& world) {
@@ -507,6 +524,13 @@ TEST(CollectivesMismatch, OfTypesOfEqualOperations_IsNone) {
                     : world.allreduce(2, [](int a, int b) { return b * a; }),
               4);
     EXPECT_EQ(first ? world.allreduce(2, &larger) : world.allreduce(2, std::function(&larger)), 2);
+    EXPECT_EQ(first ? world.allreduce(2, [](int a, int b) { return a + b; })
+                    : world.allreduce(2, std::plus<>()),
+              4);
+    struct Sum {
+      int operator()(int a, int b) const { return a + b; }
+    };
+    EXPECT_EQ(first ? world.allreduce(2, Sum()) : world.allreduce(2, std::plus<>()), 4);
   });
 }
 
@@ -533,7 +557,8 @@ TEST(CollectivesMismatch, OfAMemberThatHasGoneOn_IsNamedOnBoth) {
 
 TEST(CollectivesMismatch, SizesOfArrays_AreNamedOnBoth) {
   const auto of_int = [](int count, int rank) {
-    return " of " + std::to_string(count) + " elements of int on rank " + std::to_string(rank);
+    return " of " + std::to_string(count) + " elements of int by std::plus on rank " +
+           std::to_string(rank);
   };
   for (const std::size_t size : {10UL, 100'000UL}) {
     const int count = static_cast<int>(size);

@@ -342,8 +342,10 @@ void Exchange::on_payload(const PieceHeader& header) {
 // --- members that have begun different operations
 
 bool Exchange::is_of(const PieceHeader& piece, const Call& call) {
+  const std::uint16_t operation = call.operation_hash();
   return piece.kind == call.kind && piece.type == call.values.signature &&
-         piece.root == call.root.value();
+         piece.root == call.root.value() &&
+         (piece.operation == operation || piece.operation == 0 || operation == 0);
 }
 
 /// On the member that has sent the piece, which knows what it has begun itself.

@@ -33,7 +33,7 @@ struct Announcement {
 /// Header of the messages of an operation; `place` holds short values.
 struct PieceHeader {
   /// Value of `inline_size` that announces a payload: a block, for which the receiver makes memory.
-  static constexpr std::uint16_t kPayloadBlock = 0xffff;
+  static constexpr std::uint8_t kPayloadBlock = 0xff;
 
   std::uint64_t sequence = 0;
   Announcement announced{};
@@ -42,7 +42,8 @@ struct PieceHeader {
   std::int32_t root = 0;
   std::uint32_t type = 0;  // of the values
   Kind kind = Kind::barrier;
-  std::uint16_t inline_size = 0;
+  std::uint8_t inline_size = 0;
+  std::uint16_t operation = 0;  // hash of what combines the values; 0: it has no name
   std::array<std::byte, Block::kInlineMax> place{};
 };
 

@@ -55,7 +55,8 @@ PieceHeader Operation::header(std::uint32_t phase) const {
           .source = rank_.value(),
           .root = call_.root.value(),
           .type = call_.values.signature,
-          .kind = call_.kind};
+          .kind = call_.kind,
+          .operation = call_.operation_hash()};
 }
 
 void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
@@ -67,7 +68,7 @@ void Operation::send(Rank target, std::uint32_t phase, const Block& block) {
   } else if (bytes) {
     team::send(in_.core(), target, am<&Pieces::shared>, header, bytes);
   } else {
-    header.inline_size = static_cast<std::uint16_t>(block.size());
+    header.inline_size = static_cast<std::uint8_t>(block.size());
     copy_bytes(block.bytes(), header.place);
     team::send(in_.core(), target, am<&Pieces::brief>, header);
   }
@@ -82,7 +83,7 @@ void Operation::multicast(std::uint32_t phase, const Block& block, const Announc
   } else if (block.shared()) {
     multicast_piece<&Pieces::shared>(in_.core(), to, header, block.shared());
   } else {
-    header.inline_size = static_cast<std::uint16_t>(block.size());
+    header.inline_size = static_cast<std::uint8_t>(block.size());
     copy_bytes(block.bytes(), header.place);
     multicast_piece<&Pieces::brief>(in_.core(), to, header);
   }

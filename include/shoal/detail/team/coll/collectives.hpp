@@ -103,7 +103,7 @@ struct Array {
   std::size_t element_bytes = 1;
 };
 
-enum class Kind : std::uint16_t {
+enum class Kind : std::uint8_t {
   barrier,
   broadcast,
   reduce,
@@ -119,9 +119,10 @@ enum class Kind : std::uint16_t {
 /// Type of values, or of the elements of arrays, and what combines them.
 struct ValueType {
   std::uint32_t signature = 0;
-  std::string_view spelled;    // by the compiler
-  std::string_view operation;  // empty: none, or one without a name
+  std::string_view spelled;  // by the compiler
   std::size_t size_bytes = 1;
+  std::string_view operation;        // empty: none, or one without a name
+  std::uint16_t operation_hash = 0;  // 0: equal to any
 };
 /// Values of an operation, alike on all members.
 struct Values {
@@ -140,6 +141,9 @@ struct Call {
 
   [[nodiscard]] bool has_root() const {
     return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::gather;
+  }
+  [[nodiscard]] std::uint16_t operation_hash() const {
+    return values.type != nullptr ? values.type->operation_hash : std::uint16_t{0};
   }
   /// "reduce() of 4 elements of double by std::plus with root 1".
   [[nodiscard]] std::string text() const;

@@ -99,23 +99,33 @@ consteval void check_elements() {
                 "shoal: a collective operation on a span copies its elements byte by byte: they "
                 "must be trivially copyable, and not const where they are written");
 }
-/// Name of an operation, which all members give alike: of a type without state, without the
-/// arguments of a template, so that std::plus<>() is std::plus<int>(). A lambda has none: those of
-/// two places may do the same.
+/// Name of an operation: of a type without state, without the arguments of a template at its end,
+/// so that std::plus<>() is std::plus<int>(). Lambdas, and types within functions, have none: those
+/// of two places may do the same, and compilers spell them in several ways.
 template <class F>
 consteval std::string_view operation_name() {
-  if constexpr (std::is_empty_v<F>) {
-    constexpr std::string_view kName = naming::type_text<F>();
-    if (kName.find("lambda") == std::string_view::npos) return kName.substr(0, kName.find('<'));
+  if constexpr (!std::is_empty_v<F>) {
+    return {};
+  } else {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)";  // as clang spells it
+    std::string_view name = naming::type_text<F>();
+    for (std::size_t at = name.find('('); at != name.npos; at = name.find('(', at + 1)) {
+      if (name.substr(at, kAnonymous.size()) != kAnonymous) return {};
+    }
+    if (!name.ends_with('>')) return name;
+    for (int depth = 0;;) {
+      depth += name.back() == '>' ? 1 : name.back() == '<' ? -1 : 0;
+      name.remove_suffix(1);
+      if (depth == 0 || name.empty()) return name;
+    }
   }
-  return {};
 }
 /// Type of values that are combined by F, if it is one.
 template <class T, class F>
 consteval ValueType make_value_type() {
   const std::string_view name = operation_name<F>();
-  return {type_signature<T>() + (name.empty() ? 0 : wire::fnv1a(name)), naming::spelled<T>(), name,
-          sizeof(T)};
+  const auto hash = static_cast<std::uint16_t>(name.empty() ? 0 : wire::fnv1a(name) | 1U);
+  return {type_signature<T>(), naming::spelled<T>(), sizeof(T), name, hash};
 }
 template <class T, class F>
 inline constexpr ValueType value_type = make_value_type<T, F>();
