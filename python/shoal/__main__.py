@@ -82,6 +82,14 @@ def _both_are_installed():
     return len(names) == 2
 
 
+def _is_simulated(words):
+    """Whether these words, or the environment, ask for a simulation."""
+    try:
+        return _core._parse(words)[0]
+    except ConfigError:  # the program says it, if these words are for shoal
+        return len(words) > 1 and _is_simulated(words[:1])
+
+
 def _run(options):
     if options.ranks < 1:
         return _refuse(f"-n {options.ranks}: give a number of ranks that is at least 1")
@@ -91,9 +99,7 @@ def _run(options):
         environment["SHOAL_WORKERS"] = str(options.workers)
     if options.sim:
         environment["SHOAL_SIM"] = "on"
-    is_simulated = options.sim
-    with contextlib.suppress(ConfigError):  # the program says it, if these words are for shoal
-        is_simulated |= _core._parse([options.program, *options.arguments])[0]
+    is_simulated = options.sim or _is_simulated([options.program, *options.arguments])
     if is_simulated and environment.get("PYTHONHASHSEED", "random") in ("", "random"):
         environment["PYTHONHASHSEED"] = "0"
     if options.seed is not None:

@@ -30,10 +30,14 @@ class Executor(concurrent.futures.Executor):
         if not self._runtime.is_running:
             raise RuntimeError("cannot schedule new futures after shutdown")
         future = concurrent.futures.Future()
-        self._futures.add(future)
-        future.add_done_callback(self._futures.discard)
         call = functools.partial(_run_body, _invoke, (fn, args, kwargs), {})
-        self._runtime.submit(_fill, future, call)
+        self._futures.add(future)
+        try:
+            self._runtime.submit(_fill, future, call)
+        except BaseException:
+            self._futures.discard(future)
+            raise
+        future.add_done_callback(self._futures.discard)
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):
@@ -75,14 +79,19 @@ class _RankFuture(concurrent.futures.Future):
 
     def result(self, timeout=None):
         try:
-            return self._shoal.result(timeout)
+            return self._shoal.result(_not_negative(timeout))
         except TimeoutError:
             if self._shoal.done():  # the task raised it
                 raise
             raise concurrent.futures.TimeoutError() from None
 
     def exception(self, timeout=None):
-        return self._shoal.exception(timeout)
+        return self._shoal.exception(_not_negative(timeout))
+
+
+def _not_negative(timeout):
+    """concurrent.futures asks for what is left of a time: nothing, if that is over."""
+    return 0 if isinstance(timeout, (int, float)) and timeout < 0 else timeout
 
 
 class WorldExecutor(concurrent.futures.Executor):

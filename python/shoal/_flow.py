@@ -332,11 +332,13 @@ class Flow:
         import itertools
         import numpy
         shape = tuple(array) if isinstance(array, (tuple, list)) else numpy.shape(array)
-        tile = tuple(tile) if isinstance(tile, (tuple, list)) else (tile,)
-        if len(tile) != len(shape) or not all(isinstance(n, int) and n > 0 for n in tile):
-            raise _errors.CheckError(
-                f"flow {self._name!r}: tiles of {tile} for {name!r}, an array of {shape}: give a "
-                "positive size for each dimension")
+        _check_name(name, f"flow {self._name!r}: tiles()")
+        what = f"flow {self._name!r}: tiles of {tile} for {name!r}, an array of {shape}"
+        tile = tile if isinstance(tile, (tuple, list)) else (tile, )
+        tile = tuple(_integer_of(n, 1, 2**63 - 1, what, "no size: give a positive integer for each "
+                                 "dimension") for n in tile)
+        if len(tile) != len(shape):
+            raise _errors.CheckError(f"{what}: give a positive size for each dimension")
         if owner is not None:
             _function_of(owner, f"flow {self._name!r}: the owner of tiles of {name!r}", False)
         if _is_array(array):

@@ -69,7 +69,7 @@ def _program():
 def run_processes(main, count, args, options):
     """Runs main on `count` new processes; returns what it returned on rank 0."""
     count = _integer_of(count, 1, 2**31 - 1, "shoal.run(processes=)", "no number of processes: "
-                        "give an integer that is at least 1")
+                        "give an integer that is at least 1", _errors.ConfigError)
     if is_server():
         _refuse("the program calls it again while its processes import it: put the call behind "
                 "`if __name__ == '__main__':`")

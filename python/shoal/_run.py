@@ -67,14 +67,14 @@ def _check_name(name, what, of="its name"):
     return name
 
 
-def _integer_of(value, least, most, what, wrong):
+def _integer_of(value, least, most, what, wrong, error=_errors.CheckError):
     """The value as an int, unless it is `wrong`: no integer, or one that is out of range."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise _errors.CheckError(f"{what}: {value!r} is {wrong}")
+        raise error(f"{what}: {value!r} is {wrong}")
     return number
 
 

@@ -8,7 +8,7 @@ import sys
 from . import _core, _errors
 from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of, _retries_of,
                    current_world)
-from ._sync import Promise, _check_seconds
+from ._sync import Promise, _check_seconds, _take_turn
 from ._wire import _is_found_by_name
 
 ALL_COMPLETED = "ALL_COMPLETED"
@@ -195,15 +195,15 @@ def task(function=None, *, name=None, priority=0, rank=None, retries=0):
     return make if function is None else make(function)
 
 
-def _futures_of(futures, what):
-    """The futures that a call takes, in a list."""
+def _futures_of(futures, what, needed="_on_done"):
+    """The futures that a call takes, in a list; each has the method that is needed."""
     try:
         iterator = iter(futures)
     except TypeError:
         raise _errors.CheckError(f"{what}: {futures!r} is no list of futures") from None
     futures = list(iterator)
     for future in futures:
-        if not hasattr(future, "_on_done"):
+        if not hasattr(future, needed):
             raise _errors.CheckError(
                 f"{what}: {future!r} is no future of shoal: give those of tasks, calls, promises "
                 "or a shoal.WorldExecutor")
@@ -213,7 +213,7 @@ def _futures_of(futures, what):
 def gather(futures):
     """The results of futures, in a list. Parks the task until all have ended. Raises the first
     exception in their order; the others count as taken."""
-    futures = _futures_of(futures, "shoal.gather()")
+    futures = _futures_of(futures, "shoal.gather()", "result")
     results, first = [], None
     for future in futures:
         try:
@@ -261,12 +261,13 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
     ended = set()
     promise = Promise("shoal.wait()")
     enough = promise.future
+    turn = [None]  # of setting the promise: callbacks run on several workers
 
     def add(future):
         ended.add(future)
         is_over = len(ended) == len(futures) or return_when == FIRST_COMPLETED or (
             return_when == FIRST_EXCEPTION and future.exception() is not None)
-        if is_over and not enough.done():
+        if is_over and _take_turn(turn):
             promise.set_result(None)
 
     if futures:
@@ -275,7 +276,7 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
         try:
             enough.result(timeout)
         except TimeoutError:
-            if not enough.done():
+            if _take_turn(turn):
                 promise.set_result(None)
     done = set(ended)
     return done, futures - done

@@ -83,16 +83,26 @@ std::string for_python(std::string text) {
   return text;
 }
 
+/// A text, which may quote words that are no UTF-8.
+Object to_str(const std::string& text) {
+  return Object::own(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
 /// Raises the class of shoal._errors with the text of a C++ exception.
 void raise_text(PyObject* type, const std::exception& error) {
-  PyErr_SetString(type, for_python(error.what()).c_str());
+  const Object text = to_str(for_python(error.what()));
+  if (text) PyErr_SetObject(type, text.get());
 }
 
 void raise_task_error(PyObject* type, const std::exception& exception) {
   const auto& error = static_cast<const TaskError&>(exception);
+  const Object what = to_str(for_python(error.what()));
+  const Object name = to_str(error.task_name());
+  const Object text = to_str(error.text());
+  if (!what || !name || !text) return;
   const Object made = Object::own(
-      PyObject_CallFunction(type, "siss", for_python(error.what()).c_str(), int{error.rank()},
-                            error.task_name().c_str(), for_python(error.text()).c_str()));
+      PyObject_CallFunction(type, "OiOO", what.get(), int{error.rank()}, name.get(), text.get()));
   if (made) PyErr_SetObject(type, made.get());
 }
 

@@ -100,6 +100,8 @@ def check_executors(world):
         assert shoal.wait(futures) == (set(futures), set())
         assert all(future.done() for future in futures)
         assert shoal.gather(futures) == [0, 1, 4, 9]
+        # As Executor.map() asks when its time is over.
+        assert futures[2].result(-1) == 4 and futures[2].exception(-1) is None
         assert {future.result() for future in shoal.as_completed(futures)} == {0, 1, 4, 9}
         future = executor.submit(fail)
         assert shoal.wait([future], return_when=shoal.FIRST_EXCEPTION) == ({future}, set())

@@ -70,6 +70,7 @@ def check_executor():
         assert concurrent.futures.wait([executor.submit(abs, 1)]).not_done == set()
         assert executor.submit(awaits_square, 4).result() == 16
         assert executor.submit(square, 5).result() == 25
+        assert shoal.gather([executor.submit(square, i) for i in range(3)]) == [0, 1, 4]
         refuses(shoal.CheckError, "Executor.submit..: yields is a generator", executor.submit,
                 yields)
     # One call runs, and the other is cancelled before its end.
@@ -101,6 +102,7 @@ def check_wrong_options():
                         ({"name": 5}, "its name is 5: give a str")):
         refuses(shoal.CheckError, f"shoal.Runtime..: {text}", shoal.Runtime, **wrong)
     refuses(shoal.CheckError, "'x' is no number of workers", shoal.Executor, "x")
+    refuses(shoal.ConfigError, "0 is no number of processes", shoal.run, square, processes=0)
     refuses(shoal.ConfigError, "shoal.Runtime.. has no option 'wrokers': did you mean 'workers'",
             shoal.Runtime, wrokers=1)
 

@@ -201,6 +201,11 @@ class Simulated(Programs):
             result = prints(*words, **variables)
             self.assertIn("embedded", result.output)
             self.assertEqual(result.errors, "")
+        # Words that are the program's own do not hide the variable.
+        program.write_text("import shoal\n"
+                           "shoal.run(lambda world: print(world.launch), args=[])\n")
+        result = self.run_module("run", "-n", 2, program, "--rank", 3, SHOAL_SIM="on")
+        self.assertEqual(set(result.output.split()), {"simulated"})
 
     def test_many_tasks_wait_at_once(self):
         self.tells("10000 tasks", self.run_python("parked", "10000", "--sim", "--workers", 2,
@@ -224,7 +229,6 @@ class Launched(Programs):
         result = self.run_module("run", "-n", 2, "--workers", 1,
                                  suite.build().source / "tests/python/calls.py")
         self.assertEqual(result.output.strip(), "good 2")
-
 
     def test_the_module_without_a_launcher(self):
         """It says so, unless that is what was asked for."""
@@ -764,6 +768,8 @@ class Module(Programs):
     def test_wrong_words(self):
         self.tells("at least 1", self.run_module("run", "-n", 0, "program.py", code=1))
         self.tells("error", self.run_python("tasks", "--ranks", "many", code=1))
+        self.tells(r"ConfigError: .*\\xff", self.run_python("tasks", "--workers",
+                                                            os.fsdecode(b"\xff"), code=1))
 
 
 if __name__ == "__main__":
