@@ -335,7 +335,7 @@ class Flow:
         _check_name(name, f"flow {self._name!r}: tiles()")
         what = f"flow {self._name!r}: tiles of {tile} for {name!r}, an array of {shape}"
         tile = tile if isinstance(tile, (tuple, list)) else (tile, )
-        tile = tuple(_integer_of(n, 1, 2**63 - 1, what, "no size: give a positive integer for each "
+        tile = tuple(_integer_of(n, 1, 2**63 - 1, what, "no size: give a positive size for each "
                                  "dimension") for n in tile)
         if len(tile) != len(shape):
             raise _errors.CheckError(f"{what}: give a positive size for each dimension")
