@@ -248,15 +248,21 @@ void Remote::check_runs() const {
 }
 
 void Remote::check_range(const Range& range, const char* what) const {
+  if (run_has_ended_ || range.rank < 0 || range.rank >= core_.size_ ||
+      range.offset > core_.heap_bytes_ || range.extent_bytes() > core_.heap_bytes_ - range.offset)
+      [[unlikely]] {
+    refuse_range(range, what);
+  }
+}
+
+void Remote::refuse_range(const Range& range, const char* what) const {
   check_runs();
   if (range.rank < 0 || range.rank >= core_.size_) {
     team_.refuse_rank(fmt::format("memory '{}': {}", name_, what), range.rank);
   }
-  if (range.offset > core_.heap_bytes_ || range.extent_bytes() > core_.heap_bytes_ - range.offset) {
-    throw CheckError(fmt::format(
-        "memory '{}': {} of {} bytes at {:#x} of rank {}: the heap ends at {:#x}", name_, what,
-        range.extent_bytes(), range.offset, range.rank, core_.heap_bytes_));
-  }
+  throw CheckError(
+      fmt::format("memory '{}': {} of {} bytes at {:#x} of rank {}: the heap ends at {:#x}", name_,
+                  what, range.extent_bytes(), range.offset, range.rank, core_.heap_bytes_));
 }
 
 void Remote::check_here(const Range& range, const char* what) const {

@@ -229,6 +229,8 @@ class Remote final : private team::Unsatisfied {
   void put_large(const Range& to, const std::byte* from, Pending& pending);
   /// Throws CheckError after the end of the run, or if no heap has such a range.
   void check_range(const Range& range, const char* what) const;
+  [[noreturn, gnu::noinline, gnu::cold]] void refuse_range(const Range& range,
+                                                           const char* what) const;
   /// Throws CheckError if the range is not allocated here; with checks on only.
   void check_here(const Range& range, const char* what) const;
   /// Keeps the writer of a range here; with checks on only.
