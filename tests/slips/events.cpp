@@ -2,7 +2,6 @@
 
 #include <shoal/shoal.hpp>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -241,10 +240,12 @@ void locked_twice(World& world) {
 
 void locks_in_a_cycle(World& world) {
   Events events(world, "forks");
+  shoal::Latch both(world, 2, "both have one");
   if (world.rank() == 1) {
     const auto eat = [&](const char* first, const char* second) {
       events.lock(first);
-      shoal::sleep_for(std::chrono::milliseconds(1));
+      both.count_down();
+      both.wait();
       events.lock(second);
     };
     events.submit({}, [eat] { eat("left", "right"); }, {.name = "Plato"});

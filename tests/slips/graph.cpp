@@ -2,7 +2,6 @@
 
 #include <shoal/shoal.hpp>
 
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -390,17 +389,18 @@ void reset_too_early(World& world) {
 void locks_in_a_cycle(World& world) {
   shoal::Mutex left(world, "left fork");
   shoal::Mutex right(world, "right fork");
+  shoal::Latch both(world, 2, "both have one");
   if (world.rank() == 1) {
-    const auto eat = [](shoal::Mutex& first, shoal::Mutex& second) {
+    const auto eat = [&](shoal::Mutex& first, shoal::Mutex& second) {
       first.lock();
-      shoal::yield();
-      shoal::sleep_for(std::chrono::milliseconds(1));
+      both.count_down();
+      both.wait();
       second.lock();
       second.unlock();
       first.unlock();
     };
-    world.spawn([&] { eat(left, right); }, {.name = "Plato"});
-    world.spawn([&] { eat(right, left); }, {.name = "Kant"});
+    world.spawn([&, eat] { eat(left, right); }, {.name = "Plato"});
+    world.spawn([&, eat] { eat(right, left); }, {.name = "Kant"});
   }
   world.wait();
 }
