@@ -449,7 +449,7 @@ void to_csv(Input& input, const std::string& path) {
   std::vector<std::string> names;
   for (const std::string& name : input.names()) names.push_back(name.empty() ? "" : quoted(name));
   TextFile file(path);
-  file.put("time_ns,rank,worker,track,category,event,id,value,name\n");
+  file.put("time_ns,rank,worker,track,category,event,id,value,name,peer\n");
   fmt::memory_buffer line;
   const auto put = [&](const Event& event) {
     const TrackRow& track = input.track(event.track());
@@ -457,13 +457,20 @@ void to_csv(Input& input, const std::string& path) {
     line.clear();
     fmt::format_to(std::back_inserter(line), "{},{},{},{},{},{},{},", event.time, track.rank,
                    track.worker, event.track(), trace::name_of(info.category), info.name, event.id);
+    const bool has_peer = event.kind() == Kind::message_sent ||
+                          event.kind() == Kind::message_received ||
+                          event.kind() == Kind::large_phase;
     if (info.role == Role::counter) {
       fmt::format_to(std::back_inserter(line), "{:.17g}", std::bit_cast<double>(event.value));
+    } else if (event.kind() == Kind::task_started) {  // its priority
+      fmt::format_to(std::back_inserter(line), "{}", std::bit_cast<std::int64_t>(event.value));
     } else {
-      fmt::format_to(std::back_inserter(line), "{}", event.value);
+      fmt::format_to(std::back_inserter(line), "{}",
+                     has_peer ? trace::size_bytes_of(event.value) : event.value);
     }
-    fmt::format_to(std::back_inserter(line), ",{}\n",
-                   names[event.name < names.size() ? event.name : 0]);
+    fmt::format_to(std::back_inserter(line), ",{},{}\n",
+                   names[event.name < names.size() ? event.name : 0],
+                   has_peer ? std::to_string(trace::peer_of(event.value)) : "");
     file.put({line.data(), line.size()});
   };
   input.for_each([&](const Event& event) { for_each_part(event, put); });

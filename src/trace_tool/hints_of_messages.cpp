@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shoal::trace_tool {
 
@@ -135,10 +139,18 @@ int size_class_of(const Message& message) {
 }
 
 /// Time on the way of messages of like size, without the time in which their rank did not look.
+/// Ranks of one host have no network between them: their messages are late when the system runs
+/// other threads.
 void slow_link(Advice& advice) {
   constexpr std::size_t kPairsMin = 4;
   constexpr double kSlower = 4;
   using Pair = std::pair<int, int>;
+  const std::map<int, std::string> hosts = hosts_of_ranks(advice.model);
+  const auto are_of_one_host = [&hosts](const Pair& pair) {
+    const auto a = hosts.find(pair.first);
+    const auto b = hosts.find(pair.second);
+    return a != hosts.end() && b != hosts.end() && a->second == b->second;
+  };
   std::map<int, std::map<Pair, std::vector<double>>> ways;  // by size
   for (const Message& message : advice.model.messages) {
     const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
@@ -162,7 +174,7 @@ void slow_link(Advice& advice) {
     for (const auto& [pair, times] : pairs) {
       const double own = lower_median(times);
       const double lost = (own - usual) * static_cast<double>(times.size());
-      if (own < kSlower * usual || lost <= worst) continue;
+      if (own < kSlower * usual || lost <= worst || are_of_one_host(pair)) continue;
       worst = lost;
       slowest = pair;
       of_size = size;

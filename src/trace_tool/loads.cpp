@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
 
 namespace shoal::trace_tool {
@@ -243,6 +242,23 @@ bool is_worker(const Model& model, std::uint32_t track) {
 }
 
 std::map<int, RankLoad> loads_of(const Model& model) { return Sweep(model).run(); }
+
+std::map<int, std::string> hosts_of_ranks(const Model& model) {
+  std::map<int, std::string> hosts;
+  const auto processes = model.input().identity().find("processes");
+  if (processes == model.input().identity().end()) return hosts;
+  std::map<int, std::string> host_of;
+  for (const auto& process : *processes) {
+    if (text_of(process, "simulated") == "yes") return hosts;
+    const std::string host = text_of(process, "host");
+    if (!host.empty()) host_of[process.value("process", 0)] = host;
+  }
+  for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
+    const auto host = host_of.find(model.input().track(track).process);
+    if (host != host_of.end()) hosts.emplace(model.rank_of(track), host->second);
+  }
+  return hosts;
+}
 
 std::map<std::string, HostShape> hosts_of(const Model& model) {
   std::map<std::string, HostShape> hosts;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -66,5 +67,9 @@ struct HostShape {
   int processors = 0;  // that they might use without masks; 0: unknown
 };
 [[nodiscard]] std::map<std::string, HostShape> hosts_of(const Model& model);
+
+/// The host of each rank of a real run that has recorded it. Messages within a host pass through no
+/// network.
+[[nodiscard]] std::map<int, std::string> hosts_of_ranks(const Model& model);
 
 }  // namespace shoal::trace_tool

@@ -46,6 +46,7 @@ CAUSES = {
     "flow_by_completion": ("missing-priority", ONE_RANK),
     "receiver": ("busy-receiver", SINGLE),
     "short": ("short-tasks", ("--ranks", 1, "--workers", 2)),
+    "window": ("window-full", (*SINGLE, "--window-bytes", "16K")),
 }
 # The opposite of a cause may be one that has a name, too.
 OPPOSITES = {"slow": "outlier"}
@@ -70,7 +71,6 @@ MODEL = suite.SOURCE / "apps/contention/machines/henrisubnuma.json"
 SIMULATED = {
     "memory": ("memory-bound", (*ONE_RANK[:3], 18, "--sim-memory", MODEL)),
     "hot": ("hot-link", (*FOUR_RANKS, "--sim-net", "fixed:50us,1G")),
-    "window": ("window-full", (*SINGLE, "--window-bytes", "16K")),
 }
 
 

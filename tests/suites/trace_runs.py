@@ -354,6 +354,7 @@ class Stored(Runs):
         events = self.events_of(path)
         for line in (',7,"phase"', '0.25,"residual"', ',1,"sent"', ',"get() of a future"'):
             self.assertIn(line, events)
+        self.assertRegex(events, r'(?m),message sent,[0-9]+,1000100,"[^"]+",1$')
         graph = self.file("part.dot")
         self.tool("convert", "--to", "dot", path, "-o", graph)
         text = pathlib.Path(graph).read_text()

@@ -888,20 +888,27 @@ TEST_F(TraceTool, ChainOfAMulticast_IsNoHotLink) {
   EXPECT_THAT(run.hint_kinds(), Not(Contains("hot-link")));
 }
 
+/// Rank 0 asks rank 1, which answers, while others pass it on: the link between them is slow, or
+/// rank 1 does something else.
+TraceWorld world_with_link(bool is_slow) {
+  TraceWorld world(4);
+  world.has_progress_thread = is_slow;
+  int last = world.add("ask", 0, 5'000);
+  for (int i = 0; i < 40; ++i) {
+    last = world.add("answer", 1, 5'000, {last}, 1);
+    for (const int rank : {2, 3, 0}) last = world.add("ask", rank, 5'000, {last});
+    if (!is_slow && i < 30) world.add("long", 1, 300'000);
+  }
+  if (is_slow) {
+    world.link_ns = [](int from, int to) { return from == 0 && to == 1 ? 100'000U : 0U; };
+  }
+  return world;
+}
+
 // A rank whose messages wait for its long tasks has no slow link.
 TEST_F(TraceTool, SlowLink_IsNamedAndABusyReceiverIsNone) {
   for (const bool is_slow : {true, false}) {
-    TraceWorld world(4);
-    world.has_progress_thread = is_slow;
-    int last = world.add("ask", 0, 5'000);
-    for (int i = 0; i < 40; ++i) {
-      last = world.add("answer", 1, 5'000, {last}, 1);
-      for (const int rank : {2, 3, 0}) last = world.add("ask", rank, 5'000, {last});
-      if (!is_slow && i < 30) world.add("long", 1, 300'000);
-    }
-    if (is_slow) {
-      world.link_ns = [](int from, int to) { return from == 0 && to == 1 ? 100'000U : 0U; };
-    }
+    TraceWorld world = world_with_link(is_slow);
     const Analysed run(record(std::move(world)));
     if (is_slow) {
       EXPECT_THAT(run.hint_kinds(), ElementsAre("slow-link"));
@@ -911,6 +918,17 @@ TEST_F(TraceTool, SlowLink_IsNamedAndABusyReceiverIsNone) {
       const auto& pair = run.found.pairs.at({0, 1});  // its messages come late, too
       EXPECT_GT(pair.latency, static_cast<std::int64_t>(pair.count) * 100'000);
     }
+  }
+}
+
+// Between ranks of one host is no network: the system did not run the receiver.
+TEST_F(TraceTool, LateMessagesWithinAHost_AreNoSlowLink) {
+  for (const bool is_simulated : {true, false}) {
+    TraceWorld world = world_with_link(true);
+    world.identity.emplace_back("host", "node7");
+    if (is_simulated) world.identity.emplace_back("simulated", "yes");
+    const Analysed run(record(std::move(world)));
+    EXPECT_EQ(run.hint_kinds().size(), is_simulated ? 1 : 0);
   }
 }
 

@@ -348,7 +348,7 @@ void window(World& world, const Plan& plan) {
     world.spawn(
         [&] {
           for (int i = 0; i < count; ++i) {
-            if (plan.opposite) spin(30);
+            if (plan.opposite) spin(200);  // the receiver has time for more than one
             take.send(Rank(1), data);
           }
         },

@@ -4,6 +4,7 @@
 
 #include "support/run_world.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,6 +35,12 @@ std::string refusal(F call) {
     return error.what();
   }
   return "";
+}
+
+// fmt 9 converts them, and later versions ask for format_as().
+TEST(Rank, IsWrittenByFmtAsItsNumber) {
+  EXPECT_EQ(format_as(Rank(3)), 3);
+  EXPECT_EQ(fmt::format("{} {:>2}", Rank(3), WorkerId(7)), "3  7");
 }
 
 TEST(World, OfEachRank_KnowsItsPlace) {
