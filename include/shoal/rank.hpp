@@ -19,6 +19,8 @@ class StrongId {
   constexpr explicit StrongId(int value) : value_(value) {}
   constexpr operator int() const { return value_; }  // NOLINT(google-explicit-constructor)
   [[nodiscard]] constexpr int value() const { return value_; }
+  /// For fmt from version 10 on, which takes no conversion.
+  friend constexpr int format_as(StrongId id) { return id.value_; }
 
  private:
   int value_ = 0;
