@@ -122,8 +122,8 @@ if(SHOAL_MPI_STATIC)
     list(APPEND cflags ${includes})
   endif()
 endif()
-# Users of an archive link what it needs. The RUNPATH leads to plug-ins; pkg-config quotes a blank
-# in it only if no other option is before it.
+# Users of an archive link what it needs. The RUNPATH leads to plug-ins and shared libraries;
+# pkg-config quotes a blank in it only if no other option is before it.
 shoal_pkg_config(
   shoal
   DESCRIPTION "${PROJECT_DESCRIPTION}"
@@ -135,12 +135,12 @@ shoal_pkg_config(
   shoal_c
   DESCRIPTION "Tasks driven by events, for C"
   INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}"
-  LIBS -lshoal_c)
+  LIBS -lshoal_c "-Wl,-rpath,\${libdir}")
 shoal_pkg_config(
   shoal_edat
   DESCRIPTION "Programs written for the EDAT library, on shoal"
   INCLUDE "${CMAKE_INSTALL_INCLUDEDIR}/shoal/edat"
-  LIBS -lshoal_edat)
+  LIBS -lshoal_edat "-Wl,-rpath,\${libdir}")
 
 # Packages by CPack: shoal, and one for each plug-in, which needs its MPI. Names of packages are
 # those of Debian.
@@ -158,7 +158,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_SHOAL_PACKAGE_NAME shoal)
   set(CPACK_DEBIAN_SHOAL_PACKAGE_DEPENDS
-      "libboost-context-dev, libfmt-dev, libhwloc-dev, libxxhash-dev")
+      "libboost-context-dev, libfmt-dev, libhwloc-dev, libxxhash-dev, python3")
   foreach(plugin IN LISTS shoal_install_plugins)
     string(REPLACE shoal_mpi_ "" component ${plugin})
     string(TOUPPER ${component} name)

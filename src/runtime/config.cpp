@@ -232,8 +232,9 @@ CommandLine parse_command_line(std::vector<std::string> arguments) {
 /// Variables that systems of modules and package managers set for an installation of shoal, and the
 /// one that leads edat.py to its library.
 bool is_of_installation(std::string_view variable) {
-  constexpr std::array<std::string_view, 7> names{"ROOT", "DIR",     "HOME",        "PREFIX",
-                                                  "PATH", "VERSION", "EDAT_LIBRARY"};
+  constexpr std::array<std::string_view, 11> names{"ROOT",    "DIR",     "HOME",        "PREFIX",
+                                                   "PATH",    "VERSION", "LIB",         "INC",
+                                                   "INCLUDE", "BIN",     "EDAT_LIBRARY"};
   return std::ranges::find(names, variable.substr(kVariablePrefix.size())) != names.end();
 }
 

@@ -108,7 +108,12 @@ class Package(suite.Suite):
                          'foreach name {setenv prepend-path} { proc $name {a b} {puts "$a $b"} }\n'
                          "set ModulesCurrentModulefile [lindex $argv 0]\n"
                          "source $ModulesCurrentModulefile\n")
+        site = self.scratch / "site"  # links to a link to it
+        site.mkdir()
+        (site / "shoal").symlink_to(file)
+        (site / self.version).symlink_to("shoal")
         lines = self.run_here("tclsh", calls, file).splitlines()
+        self.assertEqual(self.run_here("tclsh", calls, site / self.version).splitlines(), lines)
         folders = {name: pathlib.Path(path) for name, path in (line.split(" ") for line in lines)}
         self.assertEqual(folders["SHOAL_ROOT"], self.prefix)
         self.assertTrue((folders["PATH"] / "shoal-trace").is_file())
@@ -194,14 +199,13 @@ class Package(suite.Suite):
                                        arguments=["--ranks", "3", "--workers", "2"])
         self.finds_plugins(program, folder)
 
-        rpath = f"-Wl,-rpath,{folder}"
         program = self.compile_and_run(self.c, self.tests / "c/event_calls.c", "-std=c11",
-                                       *self.flags("shoal_c"), rpath,
+                                       *self.flags("shoal_c"),
                                        arguments=["mine", "--ranks", "3", "--workers", "2"])
         so_version = re.escape(".".join(self.version.split(".")[:2]))
         self.run_here("objdump", "-p", program, expect=f"NEEDED +libshoal_c\\.so\\.{so_version}\n")
         self.compile_and_run(self.c, self.tests / "edat/listings/more_calls.c",
-                             *self.flags("shoal_edat"), rpath)
+                             *self.flags("shoal_edat"))
 
         # A program with other flags than shoal's: the linker says what is wrong.
         self.run_here(self.cxx, "-std=c++20", "-fsanitize=thread", "-D_GLIBCXX_DEBUG", source,
