@@ -1,41 +1,47 @@
 # Programs that suites run (tests/suites): of MPI, in C and Fortran, of plug-ins and of hosts.
 
-# The tests of tests/mpi/, which are registered by name (tests/support/joined_program.hpp): those
-# that call MPI themselves are in mpi_<mpi>_tests for each MPI, the others in mpi_tests, which runs
-# on all (tests/suites/mpi_programs.py).
-set(SHOAL_TESTS_WITH_MPI
+# The tests of tests/mpi/, which are registered by name (tests/support/joined_program.hpp), run over
+# all MPIs (tests/suites/mpi_programs.py). Those that call MPI are in mpi_<mpi>_tests: with mpi.h,
+# they are compiled for each MPI, by mpi_launch.hpp once. The others leave MPI to the library, and
+# are in mpi_tests.
+set(SHOAL_TESTS_WITH_MPI mpi_launch net_transport_policy_test object_world_test runtime_launch_test
+                         runtime_stall_test runtime_world_test)
+set(SHOAL_TESTS_OF_LAUNCHES
     event_world_test memory_lifetime_test memory_world_test missing_thread net_node_memory_test
     net_rest_test net_transport_failure_test net_transport_funneled_test net_transport_init_test
-    net_transport_policy_test net_transport_single_test net_transport_test object_world_test
-    runtime_call_test runtime_failure_test runtime_launch_test runtime_stall_test
-    runtime_world_test)
+    net_transport_single_test net_transport_test runtime_call_test runtime_failure_test)
 
 if(SHOAL_MPI_PLUGINS)
-  set(with_mpi mpi/mpi_launch.cpp)
+  set(with_mpi "")
+  set(of_launches "")
   set(without_mpi "")
   file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" mpi/*.cpp)
-  list(REMOVE_ITEM sources mpi/mpi_launch.cpp mpi/world_battery.cpp)
+  list(REMOVE_ITEM sources mpi/world_battery.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     if(name IN_LIST SHOAL_TESTS_WITH_MPI)
       list(APPEND with_mpi ${source})
+    elseif(name IN_LIST SHOAL_TESTS_OF_LAUNCHES)
+      list(APPEND of_launches ${source})
     else()
       list(APPEND without_mpi ${source})
     endif()
   endforeach()
   add_library(mpi_test_parts OBJECT mpi/world_battery.cpp)
   shoal_test_defaults(mpi_test_parts shoal_core)
+  add_library(mpi_launch_tests OBJECT ${of_launches})
+  shoal_test_defaults(mpi_launch_tests shoal_core)
   shoal_test_program(mpi_tests support/joined_programs_main.cpp mpi_test_parts test_programs
                      shoal::shoal)
   target_sources(mpi_tests PRIVATE ${without_mpi})
   set(mpi_programs mpi_tests)
   foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
-    shoal_test_program(mpi_${mpi}_tests support/joined_programs_main.cpp mpi_test_parts
-                       test_programs shoal::shoal ${SHOAL_MPI_${mpi}_TARGET})
+    shoal_test_program(mpi_${mpi}_tests support/joined_programs_main.cpp mpi_launch_tests
+                       mpi_test_parts test_programs shoal::shoal ${SHOAL_MPI_${mpi}_TARGET})
     target_sources(mpi_${mpi}_tests PRIVATE ${with_mpi})
     list(APPEND mpi_programs mpi_${mpi}_tests)
   endforeach()
-  foreach(program IN LISTS mpi_programs)
+  foreach(program IN LISTS mpi_programs ITEMS mpi_launch_tests)
     shoal_join_later(${program})
     set_target_properties(${program} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   endforeach()
@@ -58,13 +64,15 @@ shoal_c_test_program(c_event_calls c/event_calls.c c -Wextra -Wpedantic)
 shoal_c_test_program(c_machine_events c/machine_events.c c -Wextra -Wpedantic)
 shoal_c_test_program(c_event_failures c/event_failures.c c)
 set(c_programs c_event_calls c_machine_events c_event_failures)
-if(NOT SHOAL_SANITIZE)
-  add_executable(c_load_library c/load_library.c)
-  target_compile_options(c_load_library PRIVATE -Wall -Wextra -Wpedantic)
-  set_target_properties(c_load_library PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
-  target_include_directories(c_load_library PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  target_link_libraries(c_load_library PRIVATE ${CMAKE_DL_LIBS})
-  add_dependencies(c_load_library shoal_c shoal_edat)
+add_executable(c_load_library c/load_library.c)
+target_compile_options(c_load_library PRIVATE -Wall -Wextra -Wpedantic)
+set_target_properties(c_load_library PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
+target_include_directories(c_load_library PRIVATE "${PROJECT_SOURCE_DIR}/include")
+target_link_libraries(c_load_library PRIVATE ${CMAKE_DL_LIBS})
+add_dependencies(c_load_library shoal_c shoal_edat)
+if(SHOAL_SANITIZE) # as above
+  shoal_common_options(c_load_library PRIVATE)
+  set_target_properties(c_load_library PROPERTIES LINKER_LANGUAGE CXX)
 endif()
 
 if(SHOAL_HAS_FORTRAN)
@@ -100,7 +108,7 @@ if(SHOAL_HAS_FORTRAN)
 endif()
 
 set(plugin_programs tutorial_hello mpi_bare_hello mpi_static_hello mpi_other_version c_load_library)
-if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello AND NOT SHOAL_SANITIZE)
+if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello)
   set(hello "${PROJECT_SOURCE_DIR}/apps/tutorial/hello.cpp")
   list(GET SHOAL_MPI_PLUGINS 0 first)
   shoal_test_program(mpi_bare_hello "${hello}" shoal_core)

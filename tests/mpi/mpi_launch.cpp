@@ -1,7 +1,9 @@
 #include "mpi/mpi_launch.hpp"
 
+#include <fmt/core.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 
 namespace shoal::testing {
@@ -13,6 +15,37 @@ int report_with_mpi(int argc, char** argv, const std::function<void()>& steps) {
   MPI_Finalize();
   return failed;
 }
+
+bool init_launch(int argc, char** argv, int level) {
+  constexpr std::array<int, 4> kLevels{MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED,
+                                       MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
+  const int wanted = kLevels.at(static_cast<std::size_t>(level));
+  int granted = 0;
+  MPI_Init_thread(&argc, &argv, wanted, &granted);
+  if (granted != wanted && process_of_launch() == 0) {
+    fmt::print("this MPI grants thread level {} when asked for {}\n", granted, wanted);
+  }
+  return granted == wanted;
+}
+
+void finalize_launch() { MPI_Finalize(); }
+
+bool launch_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+void return_errors_of_launch() {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+}
+
+void abort_launch() { MPI_Abort(MPI_COMM_WORLD, 1); }
+
+void barrier_of_launch() { MPI_Barrier(MPI_COMM_WORLD); }
+
+int mpi_error_code() { return MPI_ERR_TAG; }
 
 const void* communicator_of_launch() {
   static const MPI_Comm world = MPI_COMM_WORLD;

@@ -14,6 +14,19 @@ namespace shoal::testing {
 /// 1 and the text of what did not.
 int report_with_mpi(int argc, char** argv, const std::function<void()>& steps);
 
+/// MPI_Init_thread() with a level of SHOAL_MPI_SINGLE to SHOAL_MPI_MULTIPLE, with the arguments of
+/// main(). Whether MPI grants just that; if not, process 0 says so.
+bool init_launch(int argc, char** argv, int level);
+/// MPI_Finalize(), and whether it was called.
+void finalize_launch();
+bool launch_is_finalized();
+/// Errors of MPI_COMM_WORLD and MPI_COMM_SELF are returned.
+void return_errors_of_launch();
+void abort_launch();
+void barrier_of_launch();
+/// An error code of this MPI.
+int mpi_error_code();
+
 /// MPI_COMM_WORLD, as run_world() and the transport's options take it.
 const void* communicator_of_launch();
 /// Number of this process in MPI_COMM_WORLD, and how many there are.

@@ -68,7 +68,7 @@ void packets_come_as_they_were_until_there_is_no_room() {
     while (send(count)) ++count;
     require(count > 50, "room for {} packets only", count);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   for (std::uint64_t i = 0; i < count; ++i) {
     int process = -1;
     const PacketHolder packet(node.try_receive(1, process));
@@ -86,7 +86,7 @@ void packets_come_as_they_were_until_there_is_no_room() {
   }
   int process = -1;
   require(node.try_receive(3, process) == nullptr, "more packets came than were sent");
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   if (count > 0) require(send(0), "no room though all was read");
   session.close();
 }
@@ -110,7 +110,7 @@ void is_refused(int source, int target, std::uint32_t lane, const std::string& e
   const std::string text =
       text_thrown_by<TransportError>("a wrong packet", [&] { engine.rethrow_failure(); });
   require_contains(text, expected);
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
 }
 
 void packets_between_other_ranks_are_refused() {
@@ -134,7 +134,7 @@ void what_finds_no_room_waits_and_comes_in_order() {
     node.send(node.local(), Rank(partner), Lane::control, size);
     node.transport().poll(true, nullptr);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   if (has_partner && node.process() % 2 != 0) {
     node.pump_until([&] { return node.received() == kMessages; });
   }
@@ -206,7 +206,7 @@ void damaged_marks_are_refused(unsigned char value) {
   SegmentCalls calls = SegmentCalls::of_system();
   calls.attach = [](int id) { return g_attached = SegmentCalls::of_system().attach(id); };
   MpiNodeMemory node(session, options.node_processes, calls);
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   if (node.near_count() > 0) {
     const auto count = static_cast<std::size_t>(node.near_count()) + 1;
     std::memset(g_attached, value, count * count * sizeof(sync::RecordRing));
@@ -216,7 +216,7 @@ void damaged_marks_are_refused(unsigned char value) {
     require_contains(text, "damaged memory between process");
     require_contains(text, fmt::format("process {}", world_process()));
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   session.close();
 }
 
@@ -271,7 +271,7 @@ void what_is_far_has_its_turn() {
     node.send(node.local(), to, Lane::control, 8);
     node.transport().poll(true, nullptr);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   Recorder& recorder = node.recorder();
   while (node.process() == 0 && recorder.control_messages == 0) {
     DirectArrivals direct{&node.fabric().port(to), 2, {}};
@@ -279,7 +279,7 @@ void what_is_far_has_its_turn() {
     while (Packet* packet = direct.packets.pop_front()) recorder.on_packet(packet);
     require(recorder.messages < kMessages, "all that is near came first");
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  barrier_of_launch();
   const std::uint64_t due = node.process() == 0 ? kMessages + 1 : 0;
   node.pump_until([&] { return node.received() == due && node.all_acknowledged(); });
   node.finish();

@@ -29,19 +29,14 @@ void run() {
 }
 
 int program(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
-  if (granted == MPI_THREAD_FUNNELED) {
+  if (shoal::testing::init_launch(argc, argv, SHOAL_MPI_FUNNELED)) {
     try {
       run();
     } catch (const std::exception& error) {
       test::fail(fmt::format("uncaught: {}", error.what()));
     }
-  } else if (test::world_process() == 0) {
-    fmt::print("not tested: this MPI grants level {} when asked for MPI_THREAD_FUNNELED\n",
-               granted);
   }
-  MPI_Finalize();
+  shoal::testing::finalize_launch();
   return 0;
 }
 

@@ -22,9 +22,8 @@ void run() {
   const auto due = static_cast<std::uint64_t>(node.layout().world_size);
   node.pump_until([&] { return node.received() == due; });
   node.finish();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) test::fail("MPI is finalized: there could be no second world");
+  if (shoal::testing::launch_is_finalized())
+    test::fail("MPI is finalized: there could be no second world");
 }
 
 int program(int /*argc*/, char** /*argv*/) {
@@ -34,7 +33,7 @@ int program(int /*argc*/, char** /*argv*/) {
     const auto env = env::make_thread_env();
     MpiOptions options;
     options.env = env.get();
-    MPI_Finalize();  // by the program
+    shoal::testing::finalize_launch();  // by the program
     try {
       make_mpi_transport(options);
       fmt::print(stderr, "FAILED: a start after MPI_Finalize was not refused\n");

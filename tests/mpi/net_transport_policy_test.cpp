@@ -4,6 +4,7 @@
 #include "mpi/transport_harness.hpp"
 
 #include <fmt/core.h>
+#include <mpi.h>
 
 #include <array>
 #include <atomic>
@@ -150,13 +151,13 @@ void a_lone_message_leaves_without_a_poll(std::uint64_t flush_ns) {
   for (std::uint64_t turn = 0; turn < 4 * count; ++turn) {
     if (turn % count == static_cast<std::uint64_t>(node.process())) {
       node.send(node.local(), next_process(node, node.local()), Lane::control, 8);
-      MPI_Barrier(MPI_COMM_WORLD);  // of another communicator: the transport is not polled here
+      barrier_of_launch();  // of another communicator: the transport is not polled here
     } else {
       // Others are in the barrier only after the message has come to one of them.
       const bool is_mine = (turn + 1) % count == static_cast<std::uint64_t>(node.process());
       const std::uint64_t before = node.received();
       if (is_mine) node.pump_until([&] { return node.received() > before; });
-      MPI_Barrier(MPI_COMM_WORLD);
+      barrier_of_launch();
     }
   }
   node.pump_until([&] { return node.received() == 4; });

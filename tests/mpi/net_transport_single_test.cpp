@@ -40,18 +40,14 @@ void run() {
 }
 
 int program(int argc, char** argv) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);
-  if (granted == MPI_THREAD_SINGLE) {
+  if (shoal::testing::init_launch(argc, argv, SHOAL_MPI_SINGLE)) {
     try {
       run();
     } catch (const std::exception& error) {
       test::fail(fmt::format("uncaught: {}", error.what()));
     }
-  } else if (test::world_process() == 0) {
-    fmt::print("not tested: this MPI grants level {} when asked for MPI_THREAD_SINGLE\n", granted);
   }
-  MPI_Finalize();
+  shoal::testing::finalize_launch();
   return 0;
 }
 

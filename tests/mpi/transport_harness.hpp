@@ -2,8 +2,6 @@
 // Shared by the tests of the transport over MPI: checks that end the whole job, and one process's
 // end of a transport with a recorder behind each of its ranks.
 
-#include <mpi.h>
-
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -19,22 +17,16 @@
 #include <string>
 #include <vector>
 
+#include "mpi/mpi_launch.hpp"
 #include "net/mpi/mpi_lifetime.hpp"
 #include "net/mpi_transport.hpp"
 
 namespace shoal::net::test {
 
-inline int world_process() {
-  int process = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &process);
-  return process;
-}
+using testing::barrier_of_launch;
 
-inline int world_processes() {
-  int count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  return count;
-}
+inline int world_process() { return testing::process_of_launch(); }
+inline int world_processes() { return testing::processes_of_launch(); }
 
 /// The MPI that this program links, as the library uses it.
 inline const MpiTable& mpi_table() { return MpiLifetime::of_process().load({}); }
@@ -43,7 +35,7 @@ inline const MpiTable& mpi_table() { return MpiLifetime::of_process().load({}); 
 [[noreturn]] inline void fail(const std::string& text) {
   fmt::print(stderr, "process {}: FAILED: {}\n", world_process(), text);
   std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  testing::abort_launch();
   std::_Exit(1);
 }
 
@@ -313,12 +305,9 @@ struct Case {
 /// Runs the cases whose names contain the program's first argument, in a program that has
 /// initialized MPI itself, as main() would; says how long each took.
 inline int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
-  int granted = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-  require(granted == MPI_THREAD_MULTIPLE, "MPI grants thread level {} only", granted);
+  require(testing::init_launch(argc, argv, SHOAL_MPI_MULTIPLE), "not MPI_THREAD_MULTIPLE");
   // Some MPIs raise errors of MPI_Test here; the default would end the job with MPI's own message.
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  testing::return_errors_of_launch();
   const bool speaks = world_process() == 0;
   if (speaks) fmt::print("{}, seed {}\n", mpi_library(), kSeed);
   const std::string filter = argc > 1 ? argv[1] : "";
@@ -332,15 +321,14 @@ inline int run_cases(int argc, char** argv, const std::vector<Case>& cases) {
     } catch (const std::exception& error) {
       fail(fmt::format("{}: uncaught: {}", test_case.name, error.what()));
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    barrier_of_launch();
     const auto took_ms = (env->now_ns() - begin_ns) / 1'000'000;
     if (speaks) fmt::print("{:6} ms  {}\n", took_ms, test_case.name);
     std::fflush(stdout);
   }
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  require(finalized == 0, "the transport finalized an MPI that it had not initialized");
-  MPI_Finalize();
+  require(!testing::launch_is_finalized(),
+          "the transport finalized an MPI that it had not initialized");
+  testing::finalize_launch();
   return 0;
 }
 
