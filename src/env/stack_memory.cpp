@@ -19,6 +19,8 @@
 #include <system_error>
 #include <utility>
 
+#include "env/freed_memory.hpp"
+
 namespace shoal::env {
 
 namespace {
@@ -63,7 +65,9 @@ StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t map
 
 StackMemory::~StackMemory() {
   for (const Slab& slab : slabs_) {
-    if (!slab.kept) munmap(slab.begin, slab.size_bytes);
+    if (slab.kept) continue;
+    forget_frames(slab.begin, slab.size_bytes);  // whoever gets these addresses next
+    munmap(slab.begin, slab.size_bytes);
   }
   mapped_->fetch_sub(mapped_here_, std::memory_order_relaxed);
 }

@@ -1,6 +1,7 @@
 // Memory for stacks: what lies below each faults, and the system allows so many and no more. And
 // large tables of which little is used.
 
+#include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/error.hpp>
 #include <shoal/shoal.hpp>
 
@@ -13,6 +14,10 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+
+#ifdef SHOAL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <array>
 #include <atomic>
@@ -214,6 +219,21 @@ std::size_t resident_pages() {
   std::size_t resident = 0;
   file >> size >> resident;
   return resident;
+}
+
+// What is mapped at these addresses next would get false reports.
+TEST(StackMemory, FramesAreForgottenWithTheStacks) {
+#ifdef SHOAL_ASAN
+  void* bottom = nullptr;
+  {
+    StackMemory memory(kStackBytes);
+    bottom = memory.allocate().bottom;
+    __asan_poison_memory_region(bottom, 64);  // as frames that were never left
+  }
+  EXPECT_FALSE(__asan_address_is_poisoned(bottom));
+#else
+  GTEST_SKIP() << "without AddressSanitizer";
+#endif
 }
 
 TEST(SparseArray, SmallOrLarge_BeginsWithZerosAndKeepsWhatIsWritten) {
