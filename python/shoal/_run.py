@@ -259,7 +259,41 @@ def _place_of(name, function):
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return None
-    return f"{'/'.join(code.co_filename.split('/')[-3:])}:{code.co_firstlineno}"
+    return _line_of(code, code.co_firstlineno)
+
+
+def _line_of(code, line):
+    return f"{'/'.join(code.co_filename.split('/')[-3:])}:{line}"
+
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def _is_own(frame):
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _awaiting(coroutine):
+    """The innermost frame of the program in a coroutine that awaits, or None."""
+    found = None
+    while isinstance(coroutine, types.CoroutineType):
+        frame = coroutine.cr_frame
+        if frame is not None and not _is_own(frame):
+            found = frame
+        coroutine = coroutine.cr_await
+    return found
+
+
+def _frame_place(frame):
+    """Where the program is in a frame and its callers, for reports; None: nowhere."""
+    while frame is not None and _is_own(frame):
+        if "coroutine" in frame.f_code.co_varnames:  # _drive(), outside of what it drives
+            inner = _awaiting(frame.f_locals["coroutine"])
+            if inner is not None:
+                frame = inner
+                break
+        frame = frame.f_back
+    return frame and f"{_line_of(frame.f_code, frame.f_lineno)} in {frame.f_code.co_qualname}"
 
 
 def _call_with_key(function, code):
@@ -295,6 +329,7 @@ _core._set_hooks({
     "dump": _wire.dump,
     "is_constant": _wire.is_constant,
     "place_of": _place_of,
+    "frame_place": _frame_place,
 })
 
 

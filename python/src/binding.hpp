@@ -40,8 +40,9 @@ struct Hooks {
   PyObject* is_constant = nullptr;  // (buffer) -> whether its bytes never change
   // (function, bytes of the key, list of (name, body, buffers)) -> object
   PyObject* call_with_inputs = nullptr;
-  PyObject* adopt = nullptr;     // (old value or None, new value) -> value
-  PyObject* place_of = nullptr;  // (name of tasks, function) -> its place in the source, or None
+  PyObject* adopt = nullptr;        // (old value or None, new value) -> value
+  PyObject* place_of = nullptr;     // (name of tasks, function) -> its place in the source, or None
+  PyObject* frame_place = nullptr;  // (frame) -> where the program is in it, or None
 };
 Hooks& hooks();
 
@@ -243,5 +244,7 @@ void bind_extension(nb::module_& module);
 void bind_flows(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_objects(nb::module_& module);
+/// Lets reports name the places where tasks of Python are.
+void bind_places();
 
 }  // namespace shoal::python

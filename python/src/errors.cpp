@@ -72,16 +72,14 @@ constexpr std::pair<std::string_view, std::string_view> kRemedies[] = {
      "Send it by send_task(), or go on in add_done_callback()"},
     {"call get() or then()", "call result() or add_done_callback()"},
     {" (or make the flow with FlowOptions::pruned)", ""},
+    {" (call set_repeating() if tasks of the graph may run again before wait() has returned)", ""},
+    {", or GlobalMemoryOptions::heap_bytes", ""},
+    {", GlobalMemoryOptions::heap_bytes", ""},
+    {", GlobalMemoryOptions::local_heap_bytes", ""},
+    {"shoal::run()", "shoal.run()"},
+    {"shoal::Runtime", "shoal.Runtime"},
     {"sleep_for(", "sleep("},
 };
-
-std::string for_python(std::string text) {
-  for (const auto& [cpp, python] : kRemedies) {
-    for (auto at = text.find(cpp); at != text.npos; at = text.find(cpp, at + python.size()))
-      text.replace(at, cpp.size(), python);
-  }
-  return text;
-}
 
 /// A text, which may quote words that are no UTF-8.
 Object to_str(const std::string& text) {
@@ -165,6 +163,14 @@ constexpr Kind kinds[] = {
 };
 
 }  // namespace
+
+std::string for_python(std::string text) {
+  for (const auto& [cpp, python] : kRemedies) {
+    for (auto at = text.find(cpp); at != text.npos; at = text.find(cpp, at + python.size()))
+      text.replace(at, cpp.size(), python);
+  }
+  return text;
+}
 
 void throw_python_exception(Object exception) {
   for (const Kind& kind : kinds) {

@@ -21,6 +21,9 @@ class PythonError : public Error {
   std::shared_ptr<Object> exception_;
 };
 
+/// Returns a text of shoal with what a program in Python is told to do, in place of one in C++.
+[[nodiscard]] std::string for_python(std::string text);
+
 /// Throws the Python exception that is set as a C++ one: PythonError, or that of shoal which it
 /// stands for. **Caller**: holds the GIL.
 [[noreturn]] void throw_python_error();

@@ -79,15 +79,28 @@ void take_gil(PyThreadState* state) {
   }
 }
 
-InPython::InPython() {
-  PyThreadState* const state = take_state();
-  take_gil(state);
+namespace {
+
+using Sections = sync::List<InPython, &InPython::place>;
+
+// Guarded by the GIL; the last one that began is the first.
+Sections& sections() {
+  static constinit Sections sections;
+  return sections;
+}
+
+}  // namespace
+
+InPython::InPython() : task_(sched::current_task()), state_(take_state()) {
+  take_gil(state_);
   const env::Stack stack = current_stack();
-  shoal_set_stack(state, stack.bottom, stack.size_bytes);
+  shoal_set_stack(state_, stack.bottom, stack.size_bytes);
+  if (task_ != nullptr) sections().insert_before(sections().first(), *this);
   drop_deferred();
 }
 
 InPython::~InPython() {
+  if (task_ != nullptr) sections().erase(*this);
   PyThreadState* const state = shoal_detach_thread_state();
   const std::lock_guard lock(store().mutex);
   store().idle.push_back(state);
@@ -98,6 +111,23 @@ OutsidePython::OutsidePython() : state_(shoal_detach_thread_state()) {}
 OutsidePython::~OutsidePython() {
   take_gil(state_);
   drop_deferred();
+}
+
+// A collection of garbage could run Python, and another thread could leave its section meanwhile.
+std::vector<TaskFrame> frames_of(const std::function<bool(const sched::Task*)>& is_asked) {
+  struct Uncollected {
+    const bool collects = PyGC_Disable() != 0;
+    ~Uncollected() {
+      if (collects) PyGC_Enable();
+    }
+  } const uncollected;
+  std::vector<TaskFrame> frames;
+  for (const InPython* one = sections().first(); one != nullptr; one = Sections::next(*one)) {
+    if (!is_asked(one->task())) continue;
+    auto* const frame = reinterpret_cast<PyObject*>(one->new_frame());
+    if (frame != nullptr) frames.push_back({one->task(), Object::own(frame)});
+  }
+  return frames;
 }
 
 void release_thread_states() {

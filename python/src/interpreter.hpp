@@ -3,7 +3,12 @@
 
 #include <Python.h>
 
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sync/list.hpp>
+
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace shoal::python {
 
@@ -22,6 +27,17 @@ class InPython {
   ~InPython();
   InPython(const InPython&) = delete;
   InPython& operator=(const InPython&) = delete;
+
+  /// Task of the section; nullptr in a handler, and outside the workers.
+  [[nodiscard]] const sched::Task* task() const { return task_; }
+  /// Returns the frame that Python is in, or nullptr. **Caller**: holds the GIL.
+  [[nodiscard]] PyFrameObject* new_frame() const { return PyThreadState_GetFrame(state_); }
+
+  sync::ListLink<InPython> place;  // in the list of all sections; guarded by the GIL
+
+ private:
+  const sched::Task* const task_;
+  PyThreadState* const state_;
 };
 
 /// Section of a function that Python has called, without the GIL: around each call of shoal that
@@ -81,5 +97,15 @@ class Object {
 
   PyObject* object_ = nullptr;
 };
+
+/// Frame of a task, which is parked, or waits for the GIL.
+struct TaskFrame {
+  const sched::Task* task;
+  Object frame;
+};
+/// Returns the innermost frames of the tasks for which `is_asked` is true; of a task with several
+/// sections, that of the innermost one first. **Caller**: holds the GIL.
+[[nodiscard]] std::vector<TaskFrame> frames_of(
+    const std::function<bool(const sched::Task*)>& is_asked);
 
 }  // namespace shoal::python

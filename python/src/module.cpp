@@ -33,6 +33,7 @@
 #include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
+#include "runtime/end_report.hpp"
 #include "runtime/launcher.hpp"
 #include "thread_state.h"
 #include "value.hpp"
@@ -747,6 +748,7 @@ void set_hooks(const nb::dict& functions) {
   take(hooks().call_with_inputs, "call_with_inputs");
   take(hooks().adopt, "adopt");
   take(hooks().place_of, "place_of");
+  take(hooks().frame_place, "frame_place");
 }
 
 int traverse_future(PyObject* self, visitproc visit, void* arg) {
@@ -884,6 +886,8 @@ void bind(nb::module_& module) {
   bind_extension(module);
   bind_flows(module);
   bind_objects(module);
+  bind_places();
+  runtime::set_words(&for_python);
   static PyType_Slot future_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_future)},
                                        {Py_tp_clear, reinterpret_cast<void*>(&clear_future)},
                                        {0, nullptr}};

@@ -9,6 +9,8 @@
 #include "sched/live.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,7 +18,25 @@
 
 namespace shoal::runtime {
 
-void say(std::string_view text) noexcept { env::write_to_standard_error({"shoal: ", text, "\n"}); }
+namespace {
+
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit std::atomic<std::string (*)(std::string)> replace_words{nullptr};
+
+}  // namespace
+
+void set_words(std::string (*replace)(std::string)) { replace_words = replace; }
+
+void say(std::string_view text) noexcept {
+  std::string replaced;
+  try {
+    const auto replace = replace_words.load();
+    if (replace != nullptr) text = replaced = replace(std::string(text));
+  } catch (const std::bad_alloc&) {
+    // The words stay.
+  }
+  env::write_to_standard_error({"shoal: ", text, "\n"});
+}
 
 namespace {
 

@@ -13,8 +13,10 @@
 namespace shoal::runtime {
 
 /// Writes a line of shoal's own to standard error; it is lost if it cannot be written. Takes no
-/// memory.
+/// memory, unless a program in another language has set its words.
 void say(std::string_view text) noexcept;
+/// Sets the function that replaces words of C++ in these lines by those of another language.
+void set_words(std::string (*replace)(std::string));
 
 /// How the ranks of a process have ended.
 struct EndReport {

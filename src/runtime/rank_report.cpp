@@ -93,10 +93,11 @@ class RankWriter {
     }
     std::vector<std::string> runs;
     if (!worker.task.empty()) {
-      runs.push_back(!worker.attempt.empty() ? worker.attempt
-                     : worker.task == "the main function"
-                         ? worker.task
-                         : fmt::format("the task '{}'", worker.task));
+      runs.push_back((!worker.attempt.empty() ? worker.attempt
+                      : worker.task == "the main function"
+                          ? worker.task
+                          : fmt::format("the task '{}'", worker.task)) +
+                     worker.place);
     }
     if (!worker.handler.empty()) {
       runs.push_back(fmt::format("the handler '{}'", worker.handler));
@@ -159,7 +160,10 @@ class RankWriter {
     std::map<std::tuple<std::string, std::string, bool>, ParkedGroup> groups;
     for (const auto& worker : workers_) {
       for (const sched::ParkedTask& task : worker.parked) {
-        if (task.is_main && !state_.main_in.empty()) continue;  // stands in the title
+        if (task.is_main && !state_.main_in.empty()) {  // stands in the title
+          main_place_ = task.place;
+          continue;
+        }
         if (task.is_main) {
           main_parked_ = task.where;
           main_since_ns_ = task.since_ns;
@@ -311,7 +315,7 @@ class RankWriter {
     if (state_.main_final) {
       part_.title = "main function: ended";
     } else if (!state_.main_in.empty()) {
-      part_.title = fmt::format("main function: in {}", state_.main_in);
+      part_.title = fmt::format("main function: in {}{}", state_.main_in, main_place_);
       part_.age = fmt::format(" for {}", since(state_.main_since_ns));
     } else if (!main_parked_.empty()) {
       part_.title = fmt::format("main function: in {}", main_parked_);
@@ -335,6 +339,7 @@ class RankWriter {
   const team::TeamTreeState state_;
   const bool moves_ = history_.active;
   std::string main_parked_;  // elsewhere than the team knows of
+  std::string main_place_;   // in the source, where the team knows of its wait
   std::uint64_t main_since_ns_ = 0;
   std::uint64_t main_due_ns_ = 0;
   RankPart part_;

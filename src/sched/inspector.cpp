@@ -47,30 +47,32 @@ bool Inspector::all_answered() const {
 namespace {
 
 /// Adds a waiter, and the tasks that wait below it on its stack.
-void add_parked(const Parked& one, const LockHolders& holders, WorkerState& state) {
-  state.parked.push_back(
-      {one.name(), holders.where(one), one.since_ns, one.is_main(), one.polls, one.due_ns});
+void add_parked(const Parked& one, const WaitTexts& texts, WorkerState& state) {
+  state.parked.push_back({one.name(), texts.where(one), texts.place_of(one.task), one.since_ns,
+                          one.is_main(), one.polls, one.due_ns});
   for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
-    state.parked.push_back({name_of(outer->task), outer->where(), one.since_ns, false, one.polls});
+    state.parked.push_back(
+        {name_of(outer->task), texts.where(*outer), "", one.since_ns, false, one.polls});
   }
 }
 
 }  // namespace
 
 std::vector<WorkerState> Inspector::states() const {
-  std::vector<const ParkedList*> lists;
-  for (std::size_t i = 0; i <= workers_.size(); ++i) {
-    lists.push_back(&scheduler_.waiting().list(static_cast<int>(i)));
-  }
-  LockHolders holders(lists);
+  const std::vector<const ParkedList*> lists = scheduler_.waiting().all();
+  std::vector<const Task*> running;
   for (const auto& worker : workers_) {
-    worker->activity.running_task.visit([&holders](const Task& task) { holders.add(task); });
+    worker->activity.running_task.visit([&](const Task& task) { running.push_back(&task); });
+  }
+  WaitTexts texts(lists, running);
+  for (const auto& worker : workers_) {
+    worker->activity.running_task.visit([&texts](const Task& task) { texts.add(task); });
   }
   std::vector<WorkerState> states;
   states.reserve(workers_.size());
-  for (const auto& worker : workers_) states.push_back(state_of(*worker, holders));
+  for (const auto& worker : workers_) states.push_back(state_of(*worker, texts));
   // Threads of the program wait on no worker.
-  lists.back()->for_each([&](const Parked& one) { add_parked(one, holders, states.front()); });
+  lists.back()->for_each([&](const Parked& one) { add_parked(one, texts, states.front()); });
   return states;
 }
 
@@ -82,11 +84,14 @@ std::vector<WorkerState> Inspector::states_here() {
   }
   // Work with a cost is in the middle of its step in a simulated world.
   std::vector<WorkerState> result = states();
-  for (std::size_t i = 0; i < result.size(); ++i) workers_[i]->activity.add_running(result[i]);
+  const WaitTexts without_places({});
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    workers_[i]->activity.add_running(result[i], without_places);
+  }
   return result;
 }
 
-WorkerState Inspector::state_of(Worker& worker, const LockHolders& holders) const {
+WorkerState Inspector::state_of(Worker& worker, const WaitTexts& texts) const {
   WorkerActivity& activity = worker.activity;
   WorkerState state;
   state.worker = worker.id();
@@ -95,11 +100,11 @@ WorkerState Inspector::state_of(Worker& worker, const LockHolders& holders) cons
   if (state.answered) {
     state.asleep = activity.slept();
   } else {
-    activity.add_running(state);
+    activity.add_running(state, texts);
   }
   state.throttled = worker.queues.throttled();
   scheduler_.waiting().list(worker.id().value()).for_each([&](const Parked& one) {
-    add_parked(one, holders, state);
+    add_parked(one, texts, state);
   });
   state.queues = worker.queues.lengths();
   return state;

@@ -14,8 +14,8 @@
 namespace shoal::sched {
 
 class FiberPool;
-class LockHolders;
 class Scheduler;
+class WaitTexts;
 class Worker;
 
 class Inspector {
@@ -54,7 +54,7 @@ class Inspector {
   [[nodiscard]] bool holds_work() const;
 
  private:
-  [[nodiscard]] WorkerState state_of(Worker& worker, const LockHolders& holders) const;
+  [[nodiscard]] WorkerState state_of(Worker& worker, const WaitTexts& texts) const;
 
   const Scheduler& scheduler_;
   const std::vector<std::unique_ptr<Worker>>& workers_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <new>
 #include <utility>
@@ -39,8 +40,6 @@ std::string in_call_text(const LongCall* call) {
 }
 
 }  // namespace
-
-std::string Nesting::where() const { return waitable.describe() + in_call_text(in_call); }
 
 void ParkedList::link(ParkedWaiter& one) {
   one.in_list = true;
@@ -133,7 +132,30 @@ bool ParkedList::holds_counted() const {
   return found;
 }
 
-LockHolders::LockHolders(const std::vector<const ParkedList*>& lists) {
+namespace {
+
+// One per process, as the interpreter of the other language is.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+constinit std::atomic<void (*)(TaskPlaces&)> place_finder{nullptr};
+
+}  // namespace
+
+void set_place_finder(void (*find)(TaskPlaces&)) { place_finder = find; }
+
+WaitTexts::WaitTexts(const std::vector<const ParkedList*>& lists,
+                     const std::vector<const Task*>& running) {
+  if (const auto find = place_finder.load(); find != nullptr) {
+    for (const Task* task : running) places_.try_emplace(task);
+    for (const ParkedList* list : lists) {
+      list->for_each([this](const Parked& one) {
+        if (one.task != nullptr) places_.try_emplace(one.task);
+        for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
+          places_.try_emplace(&outer->task);
+        }
+      });
+    }
+    if (!places_.empty()) find(places_);
+  }
   for (const ParkedList* list : lists) {
     list->for_each([this](const Parked& one) {
       const Task* const holder = one.waitable != nullptr ? one.waitable->holder() : nullptr;
@@ -151,19 +173,29 @@ LockHolders::LockHolders(const std::vector<const ParkedList*>& lists) {
   }
 }
 
-void LockHolders::add(const Task& task) {
+void WaitTexts::add(const Task& task) {
   if (const auto it = names_.find(&task); it != names_.end()) it->second = name_of(task);
 }
 
-std::string LockHolders::where(const Parked& one) const {
+std::string WaitTexts::place_of(const Task* task) const {
+  const auto it = places_.find(task);
+  return it != places_.end() && !it->second.empty() ? fmt::format(" ({})", it->second) : "";
+}
+
+std::string WaitTexts::where(const Nesting& one) const {
+  return one.waitable.describe() + place_of(&one.task) + in_call_text(one.in_call);
+}
+
+std::string WaitTexts::where(const Parked& one) const {
   const Task* const holder = one.waitable != nullptr ? one.waitable->holder() : nullptr;
   const std::string in_call = in_call_text(one.in_call);
-  if (holder == nullptr) return one.where() + in_call;
+  const std::string where = one.where() + place_of(one.task);
+  if (holder == nullptr) return where + in_call;
   const auto it = names_.find(holder);
   return it != names_.end() && !it->second.empty()
-             ? fmt::format("{}, which '{}' holds{}", one.where(), it->second, in_call)
+             ? fmt::format("{}, which '{}' holds{}", where, it->second, in_call)
              : fmt::format("{}, which a task holds that is ready, or has ended without unlock(){}",
-                           one.where(), in_call);
+                           where, in_call);
 }
 
 namespace {
@@ -209,18 +241,18 @@ std::vector<std::string> describe_circles(const std::map<const Task*, const Task
 }  // namespace
 
 std::vector<std::string> describe_waits(const std::vector<const ParkedList*>& lists) {
-  const LockHolders holders(lists);
+  const WaitTexts texts(lists);
   std::map<const Task*, const Task*> waits_for;
   std::map<const Task*, WaitLine> waits;
   std::map<std::pair<std::string, std::string>, int> kinds;
   for (const ParkedList* list : lists) {
     list->for_each([&](const Parked& one) {
       if (one.counted && !one.is_waiting_main()) return;
-      WaitLine line{one.name(), holders.where(one)};
+      WaitLine line{one.name(), texts.where(one)};
       ++kinds[{line.name, line.where}];
       const Task* inner = one.task;
       for (const Nesting* outer = one.outer; outer != nullptr; outer = outer->outer) {
-        WaitLine below{name_of(outer->task), outer->where()};
+        WaitLine below{name_of(outer->task), texts.where(*outer)};
         ++kinds[{below.name, below.where}];
         waits_for[&outer->task] = inner;
         waits[&outer->task] = std::move(below);
@@ -263,11 +295,25 @@ std::size_t WaitingTasks::size() const {
   return size;
 }
 
-std::vector<std::string> WaitingTasks::describe() const {
+std::vector<const ParkedList*> WaitingTasks::all() const {
   std::vector<const ParkedList*> lists;
   lists.reserve(lists_.size());
   for (const auto& list : lists_) lists.push_back(list.get());
-  return describe_waits(lists);
+  return lists;
+}
+
+std::vector<std::string> WaitingTasks::describe() const { return describe_waits(all()); }
+
+std::string WaitingTasks::place_of_main() const {
+  std::string place;
+  const std::vector<const ParkedList*> lists = all();
+  const WaitTexts texts(lists);
+  for (const ParkedList* list : lists) {
+    list->for_each([&](const Parked& one) {
+      if (one.is_main()) place = texts.place_of(one.task);
+    });
+  }
+  return place;
 }
 
 void WaitingTasks::cancel(const TaskScope& scope) {

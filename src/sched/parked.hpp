@@ -26,9 +26,6 @@ struct Nesting {
   const Waitable& waitable;
   const Nesting* outer;     // in which it was begun itself
   const LongCall* in_call;  // of `task`
-
-  /// Text of the wait, with the call that it is part of.
-  [[nodiscard]] std::string where() const;
 };
 
 /// A parked task or thread. Lives on its stack; is in one list from before it can be woken until it
@@ -151,19 +148,33 @@ class ParkedList {
 /// Returns the name of a task, even if the program's code for it throws.
 std::string name_of(const Task& task);
 
-/// Names of the tasks that hold locks for which others are parked. A holder is looked up by its
-/// address among the tasks that are there, as it may have ended and kept the lock.
-class LockHolders {
+/// Places in the source where tasks are, by the tasks; "": not known.
+using TaskPlaces = std::map<const Task*, std::string>;
+/// Sets the function that fills in, for reports, the places of those tasks that are in code of
+/// another language. It is called with locks held, by any thread, and must not wait for a task.
+void set_place_finder(void (*find)(TaskPlaces&));
+
+/// Texts of waits, with the places of the tasks, and with those that hold locks for which others
+/// are parked. A holder is looked up by its address among the tasks that are there, as it may have
+/// ended and kept the lock.
+class WaitTexts {
  public:
-  /// Of these lists. Their own tasks are named if they are among the holders.
-  explicit LockHolders(const std::vector<const ParkedList*>& lists);
+  /// Of these lists. Their own tasks are named if they are among the holders. `running`: others
+  /// whose places are asked for.
+  explicit WaitTexts(const std::vector<const ParkedList*>& lists,
+                     const std::vector<const Task*>& running = {});
   /// A task that is there: it is named if it is one of the holders.
   void add(const Task& task);
-  /// Text of a wait, with the holder of what is waited for, and the call that it is part of.
+  /// Text of a wait, with its place, the holder of what is waited for, and the call that it is part
+  /// of.
   [[nodiscard]] std::string where(const Parked& one) const;
+  [[nodiscard]] std::string where(const Nesting& one) const;
+  /// " (heat.py:57 in exchange)", or nothing.
+  [[nodiscard]] std::string place_of(const Task* task) const;
 
  private:
-  std::map<const Task*, std::string> names_;  // "": not seen
+  std::map<const Task*, std::string> names_;  // of holders; "": not seen
+  TaskPlaces places_;
 };
 
 /// Lines that name the waiters that are not counted, their Waitables, and cycles of locks among

@@ -68,8 +68,11 @@ class WorkerActivity {
   }
   [[nodiscard]] bool slept() const { return slept_.load(std::memory_order_relaxed); }
   /// Names of the running task, attempt and handler.
-  void add_running(WorkerState& state) {
-    running_task.visit([&](const Task& task) { state.task = name_of(task); });
+  void add_running(WorkerState& state, const WaitTexts& texts) {
+    running_task.visit([&](const Task& task) {
+      state.task = name_of(task);
+      state.place = texts.place_of(&task);
+    });
     running_handler.visit([&](const std::string& name) { state.handler = name; });
     running_attempt.visit([&](const std::string& name) { state.attempt = name; });
   }

@@ -14,6 +14,7 @@ namespace shoal::sched {
 struct ParkedTask {
   std::string name;
   std::string where;  // what it called: "send() to rank 3"
+  std::string place;  // in the source, as a part of `where`: " (heat.py:57 in exchange)", or ""
   std::uint64_t since_ns = 0;
   bool is_main = false;      // the main function
   bool polls = false;        // it goes on by itself, from yield() or sleep_for()
@@ -35,6 +36,7 @@ struct WorkerState {
   bool asleep = false;
   bool answered = false;    // it came by and described itself; else `parked` is empty
   std::string task;         // what it runs right now, or ""
+  std::string place;        // of the task: " (heat.py:57 in exchange)", or ""
   std::string handler;      // the same, of a handler
   std::string attempt;      // the same, of an attempt of the task: "attempt 2 of 4 of 'x'"
   std::uint64_t begun = 0;  // tasks, parts of tasks and handlers, so far

@@ -92,8 +92,9 @@ std::vector<std::string> describe_stuck(const CoreState& core) {
   const MemberWait& member = core.member;
   if (member.is_waiting() && !member.waited_operation().is_wait()) {
     const WaitedOperation& waited = member.waited_operation();
-    lines.push_back(fmt::format("the main function waits in {}, which not every rank called{}",
-                                waited.text(), waited.root < 0 ? "" : " with this root"));
+    lines.push_back(fmt::format("the main function waits in {}{}, which not every rank called{}",
+                                waited.text(), core.scheduler().waiting().place_of_main(),
+                                waited.root < 0 ? "" : " with this root"));
   }
   for (std::string& line : describe_waiting(core, true)) lines.push_back(std::move(line));
   return lines;

@@ -1,6 +1,7 @@
 """Programs that fail: failing.py CASE."""
 
 import sys
+import time
 
 import shoal
 
@@ -83,6 +84,60 @@ def stuck_call(world):
     """As stuck(), of a call on another rank: named from Python 3.12 on."""
     if world.rank == 0:
         world.call(world.size - 1, asks_there).result()
+
+
+def gets(future):
+    return future.result()  # asks
+
+
+async def answer_of(future):
+    return await future  # awaits
+
+
+def stuck_lines(world):
+    """As stuck(): the report has the lines where the tasks wait."""
+    promise, key = shoal.Promise("the answer"), shoal.Mutex("the key")
+
+    def asks():
+        with key:
+            gets(promise.future)
+
+    def locks():
+        while key.try_lock():  # asks() comes first
+            key.unlock()
+            shoal.yield_now()
+        with key:  # locks
+            pass
+
+    async def awaits():
+        await answer_of(promise.future)
+    if world.rank == 0:
+        for function in asks, locks, awaits:
+            world.spawn(function)
+    world.wait()
+
+
+def stuck_main(world):
+    """As stuck_lines(), of a main function in an operation that others do not begin."""
+    if world.rank == 0:
+        world.barrier()  # main
+
+
+def computes():
+    end = time.monotonic() + 3
+    while time.monotonic() < end: pass  # computes
+
+
+def slow(world):
+    """Goes on after a while, in which --stall-report reports it: its thread runs no Python."""
+    if world.rank == 0:
+        world.spawn(computes)
+        late = shoal.Promise("late")
+        try:
+            late.future.result(3)  # slow
+        except TimeoutError:
+            pass
+    world.barrier()  # meets
 
 
 def handler_waits(world):

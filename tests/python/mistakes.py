@@ -72,6 +72,14 @@ def other_lambdas(world):
     world.allreduce(3, operations[world.rank % 2])
 
 
+def fulfilled_again(world):
+    graph = shoal.TaskGraph(print, name="sums")
+    if world.rank == 0:
+        graph.fulfill(1)
+        graph.fulfill(1)
+    world.wait()
+
+
 def other_shapes(world):
     import numpy
     world.allreduce(numpy.ones((2, 3) if world.rank == 0 else (3, 2)), shoal.SUM)

@@ -72,6 +72,7 @@ class Programs(suite.Suite):
             with self.subTest(mode=mode):
                 result = self.run_python("mistakes", mistake, *mode, code=1, PYTHONHASHSEED="0")
                 self.assertRegex(result.errors, f"(?s){pattern}")
+                self.assertNotRegex(result.errors, "shoal::|Options::")
                 self.assertNotIn("ended\n", result.output)
 
     def seeds_repeat(self):
@@ -319,6 +320,12 @@ class Failures(Programs):
         self.assertNotIn("not refused", result.output)
         self.assertRegex(result.output, output)
 
+    def line(self, comment):
+        """Place of the line of failing.py with a comment, for a pattern."""
+        lines = (suite.build().source / "tests/python/failing.py").read_text().splitlines()
+        number, = (number for number, line in enumerate(lines, 1) if line.endswith(f"# {comment}"))
+        return rf"tests/python/failing\.py:{number}"
+
     MODES = {"embedded": ("--ranks", 2), "simulated": ("--ranks", 2, "--sim")}
 
     @suite.cases(MODES)
@@ -332,10 +339,25 @@ class Failures(Programs):
         self.fails("dropped", r"TaskError: [^$]*call result\(\) or add_done_callback\(\)", *mode)
         for case in ("stuck", "stuck_event"):
             self.fails(case, "asks.*waits[^$]*the answer|the answer[^$]*asks", *mode)
+        for text in (rf"asks' waits in get\(\) of 'the answer' \({self.line('asks')} in gets\)\n",
+                     rf"locks' waits in lock\(\) of mutex 'the key' \({self.line('locks')} in "
+                     rf"stuck_lines.<locals>.locks\), which '[^']*asks' holds",
+                     rf"'[^']*awaits' waits in [^\n]* \({self.line('awaits')} in answer_of\)\n"):
+            self.fails("stuck_lines", text, *mode)
+        self.fails("stuck_main", rf"in barrier\(\) [^\n]*\({self.line('main')} in stuck_main\)",
+                   *mode)
         self.fails("handler_waits", r"CheckError: sleep\(.*handler.*Send it by send_task\(\), or "
                    r"go on in add_done_callback\(\)", *mode)
         self.fails("cancels", "cancel.*enough", *mode)
         self.run_python("failing", "exits", *mode, code=3)
+
+    def test_stalled(self):
+        result = self.run_python("failing", "slow", "--ranks", 2, "--workers", 2,
+                                 "--stall-report", "300ms")
+        for text in (rf"runs the task 'computes' \({self.line('computes')} in computes\) for",
+                     rf"get\(\) of 'late' \({self.line('slow')} in slow\)",
+                     rf"main function: in barrier\(\) [^\n]*\({self.line('meets')} in slow\)"):
+            self.assertRegex(result.errors, text)
 
     def test_interrupted(self):
         program = ("import shoal; shoal.run(lambda world: world.rank or print('waits', flush=True) "
@@ -389,7 +411,7 @@ class Mistakes(Programs):
         "pools": "os.fork.. while a run of shoal is in progress.*spawn",
         "closure": "argument of a call of .*<lambda> cannot be sent.*top of a module",
         "each_other": "(first|second)[^$]*(first|second)",
-        "lonely_barrier": "rank 0.*barrier",
+        "lonely_barrier": r"rank 0: the main function waits in barrier[^\n]*mistakes.py:\d+ in l",
         "other_order": "in the same order",
         "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and "
                             "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
@@ -422,6 +444,12 @@ class Mistakes(Programs):
     @suite.cases({name: name for name in SAYS})
     def test(self, name):
         self.is_told(name, self.SAYS[name])
+
+    def test_words_of_cpp(self):
+        """An error names nothing that only programs in C++ can call."""
+        result = self.run_python("mistakes", "fulfilled_again", "--check-graphs", code=1)
+        self.assertEqual(result.errors.count("or the indegree is too small\n"), 2, result.errors)
+        self.assertNotIn("set_repeating", result.errors)
 
     def test_an_array_that_travels_keeps_its_size(self):
         result = self.run_python("mistakes", "resizes", "--ranks", 2, "--sim", PYTHONHASHSEED="0")
@@ -533,8 +561,11 @@ class Processes(Programs):
         self.tells("behind .if __name__", self.run_python("processes", "unguarded", code=1))
 
     def test_without_a_launcher(self):
-        self.python = self.run_command(  # it may be a script that needs PATH
+        """Launchers are looked for beside Python, too: so it is in a folder of its own."""
+        program = self.run_command(  # it may be a script that needs PATH
             [self.python, "-c", "import sys; print(sys.executable)"]).output.strip()
+        self.python = self.folder() / "python3"
+        self.python.symlink_to(program)
         result = self.run_python("processes", "whole", code=1, PATH="/nonexistent")
         self.tells("no launcher of MPI", result)
 

@@ -26,6 +26,8 @@ class WaitingTasks {
   [[nodiscard]] std::size_t size() const;
   /// Lines that name them, and circles of locks among them.
   [[nodiscard]] std::vector<std::string> describe() const;
+  /// " (heat.py:57 in exchange)": where the main function waits in code of another language.
+  [[nodiscard]] std::string place_of_main() const;
   /// A scope has failed: its parked tasks and threads continue with an exception.
   void cancel(const TaskScope& scope);
   /// Continues the parked main function of a failed world with an exception; returns false if it is
@@ -36,6 +38,7 @@ class WaitingTasks {
 
   /// Tasks that parked on a worker; the last list has the waiters of all other threads.
   [[nodiscard]] ParkedList& list(int slot) const { return *lists_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] std::vector<const ParkedList*> all() const;
 
  private:
   std::vector<std::unique_ptr<ParkedList>> lists_;
