@@ -161,6 +161,16 @@ class TeamCollectives {
     return team::reduce_scatter(collectives(), values, mine, std::move(operation)).future();
   }
 
+  /// @cond internals
+  /// Returns the object that runs the operations: not for programs. **Errors**: CheckError for a
+  /// rank that is no member.
+  [[nodiscard]] team::Collectives& collectives() const {
+    if (collectives_ == nullptr) [[unlikely]]
+      refuse_collective();
+    return *collectives_;
+  }
+  /// @endcond
+
   // --- the calls that wait. **Blocks**: parks the caller.
 
   /// Enters a barrier, and returns when all members have entered it: barrier_async().get().
@@ -221,11 +231,6 @@ class TeamCollectives {
   void set_collectives(team::Collectives* collectives) { collectives_ = collectives; }
 
  private:
-  [[nodiscard]] team::Collectives& collectives() const {
-    if (collectives_ == nullptr) [[unlikely]]
-      refuse_collective();
-    return *collectives_;
-  }
   [[noreturn]] void refuse_collective() const;
 
   team::Collectives* collectives_ = nullptr;  // nullptr: the rank is no member

@@ -3,8 +3,8 @@
 import contextvars
 
 from . import _core
-from ._run import (_check_name, _check_options, _end_states, _function_of, _integer_of, _invoke,
-                   _Main, _name_crashes, _name_of, _rank_of, _word_of)
+from ._run import (_check_name, _check_options, _current, _end_states, _function_of, _integer_of,
+                   _invoke, _Main, _name_crashes, _name_of, _rank_of, _word_of)
 from ._tasks import _resolved
 
 
@@ -36,6 +36,7 @@ class Runtime:
                     words.append(_word_of(value))
         _name_crashes()
         self._runtime = _core._Runtime(ranks, workers, _check_name(name, what), words)
+        self._worlds = [self._runtime.world(rank) for rank in range(self._runtime.size)]
 
     @property
     def size(self):
@@ -50,15 +51,17 @@ class Runtime:
     def submit(self, function, *arguments, **keywords):
         """Runs function(*arguments, **keywords) as a task of rank 0; returns its future, for which
         any thread may wait. Never blocks. Raises CheckError after stop()."""
-        return self.submit_to(0, function, *arguments, **keywords)
+        return self._submit(0, function, arguments, keywords)
 
     def submit_to(self, rank, function, *arguments, **keywords):
         """Runs a function as a task of a rank; returns its future, as submit()."""
+        return self._submit(_rank_of(self, rank, "submit_to()"), function, arguments, keywords)
+
+    def _submit(self, rank, function, arguments, keywords):
         _function_of(function, "submit()")
-        rank = _rank_of(self, rank, "submit_to()")
-        context = contextvars.copy_context()
-        work = (_in_world_of, self._runtime.world(rank), function, arguments, keywords)
-        return self._runtime.submit(rank, context.run, work, _name_of(function), 0, function)
+        work = (_in_world_of, self._worlds[rank], function, arguments, keywords)
+        return self._runtime.submit(rank, contextvars.copy_context().run, work,
+                                    _name_of(function), 0, function)
 
     def run(self, main):
         """Runs main(world) on every rank, as shoal.run(); returns the value of rank 0. Blocks the
@@ -86,6 +89,5 @@ class Runtime:
 
 
 def _in_world_of(world, function, arguments, keywords):
-    from ._run import _current
     _current.set(world)
     return _invoke(function, *_resolved(arguments, keywords))

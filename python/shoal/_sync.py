@@ -201,6 +201,12 @@ class Counter:
         return int(self._array[0])
 
 
+def _check_timeout(timeout, what):
+    """A time after which a wait gives up, or None."""
+    if timeout is not None:
+        _check_seconds(timeout, what)
+
+
 def _check_seconds(seconds, what, is_finite=False):
     number = math.nan
     if hasattr(seconds, "__float__") and not isinstance(seconds, bool):

@@ -8,7 +8,7 @@ import sys
 from . import _core, _errors
 from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of, _retries_of,
                    current_world)
-from ._sync import Promise, _check_seconds, _take_turn
+from ._sync import Promise, _check_timeout, _take_turn
 from ._wire import _is_found_by_name
 
 ALL_COMPLETED = "ALL_COMPLETED"
@@ -18,13 +18,19 @@ FIRST_EXCEPTION = "FIRST_EXCEPTION"
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
+_PLAIN = frozenset((int, float, str, bytes, bool, complex, type(None)))
+
+
 def _has_future(value):
-    if isinstance(value, _core.Future):
-        return True
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, dict):
-        return any(_has_future(item) for item in value.values())
-    if isinstance(value, _CONTAINERS):
-        return any(_has_future(item) for item in value)
+        value = value.values()
+    elif not isinstance(value, _CONTAINERS):
+        return isinstance(value, _core.Future)
+    for item in value:
+        if type(item) not in _PLAIN and _has_future(item):
+            return True
     return False
 
 
@@ -60,7 +66,7 @@ def _drive(coroutine):
 
 
 def _resolved(arguments, keywords):
-    if _has_future(arguments) or _has_future(keywords):
+    if _has_future(arguments) or keywords and _has_future(keywords):
         return _resolve(arguments), _resolve(keywords)
     return arguments, keywords
 
@@ -255,8 +261,7 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
         raise _errors.CheckError(
             f"shoal.wait() got return_when={return_when!r}: give shoal.ALL_COMPLETED, "
             "FIRST_COMPLETED or FIRST_EXCEPTION")
-    if timeout is not None:
-        _check_seconds(timeout, "shoal.wait(timeout=)")
+    _check_timeout(timeout, "shoal.wait(timeout=)")
     futures = set(_futures_of(futures, "shoal.wait()"))
     ended = set()
     promise = Promise("shoal.wait()")

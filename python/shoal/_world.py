@@ -2,13 +2,14 @@
 
 import contextvars
 import copy
+import functools
 import sys
 import types
 import zlib
 
 from . import _core, _errors, _wire
 from ._run import _call_to_end, _check_name, _function_of, _integer_of, _name_of, _rank_of
-from ._sync import _check_seconds
+from ._sync import _check_timeout
 from ._tasks import _run_body
 
 
@@ -129,33 +130,68 @@ _SIGNS = {SUM: "+", PRODUCT: "*", MIN: "<", MAX: ">"}
 _KINDS = dict.fromkeys("bhilqn", "i") | dict.fromkeys("fd", "f")
 
 
-def _allreduce_array(world, value, operation):
-    """The reduced copy of an array, or None for other values."""
-    if operation not in _SIGNS or isinstance(value, (bytes, bytearray, str)):
+def _view_of(value, what):
+    """A memoryview of an array, or None for other values."""
+    if isinstance(value, (bytes, bytearray, str)):
         return None
     try:
         view = memoryview(value)
     except TypeError:
         return None
-    if view.ndim == 0:
+    except ValueError as error:  # of numpy: times, for instance
+        raise _errors.CheckError(f"{what} of an array whose memory is not shared: {error}. Give a "
+                                 "list, or an array of numbers") from None
+    return view if view.ndim else None
+
+
+def _copy_of(array, what):
+    """A copy of an array, contiguous in C order."""
+    if isinstance(array, memoryview):
+        return memoryview(bytearray(array)).cast(array.format, array.shape)
+    result = copy.copy(array)
+    if not memoryview(result).c_contiguous:
+        raise _errors.CheckError(f"{what} of an array that is not contiguous: give a copy of it in "
+                                 "C order")
+    return result
+
+
+def _shape_text(view):
+    return f" of shape {view.shape}" if view.ndim > 1 else ""
+
+
+def _sign_of(operation):
+    return _SIGNS.get(operation) if isinstance(operation, types.FunctionType) else None
+
+
+def _element_of(value, operation, what):
+    """The kind of the elements of an array that is combined without Python; None for other
+    values."""
+    _function_of(operation, what, False)
+    view = _view_of(value, what) if _sign_of(operation) else None
+    if view is None:
         return None
     kind = _KINDS.get(view.format.lstrip("@="))
     if kind is None or view.itemsize not in (4, 8):
         raise _errors.CheckError(
-            f"allreduce() of an array of elements {view.format!r}: give one of signed integers or "
+            f"{what} of an array of elements {view.format!r}: give one of signed integers or "
             "floating-point numbers of 4 or 8 bytes")
-    result = copy.copy(value)
-    if not memoryview(result).c_contiguous:
-        raise _errors.CheckError("allreduce() of an array that is not contiguous: give a copy of "
-                                 "it in C order")
-    shape = f" of shape {view.shape}" if view.ndim > 1 else ""
-    world._allreduce_array(result, kind, _SIGNS[operation], shape + _text_of_operation(operation))
-    return result
+    return kind
+
+
+def _rows_of(world, view, what):
+    """The number of rows of an array for each rank."""
+    rows, rest = divmod(view.shape[0], world.size)
+    if rest:
+        raise _errors.CheckError(
+            f"{what} of an array of shape {view.shape} on {world.size} ranks: give as many rows "
+            "for each rank")
+    return rows
 
 
 def _code_of(code):
-    """What functions of one code have in common, in every process."""
-    return (code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
+    """What functions of one code have in common, in every process: names of local variables do not
+    count."""
+    return (code.co_argcount, code.co_flags, code.co_code, code.co_names,
             [_code_of(one) if isinstance(one, types.CodeType) else
              sorted(map(repr, one)) if isinstance(one, frozenset) else repr(one)
              for one in code.co_consts])
@@ -169,9 +205,32 @@ def _text_of_operation(operation):
         if isinstance(text, str):
             code = getattr(operation, "__code__", None)
             if not isinstance(code, types.CodeType) or _wire._is_found_by_name(operation):
-                return f" by {text}"
-            return f" by {text}, code {zlib.crc32(repr(_code_of(code)).encode()):08x}"
-    return f" by {type(operation).__qualname__}"
+                return text
+            return f"{text}, code {zlib.crc32(repr(_code_of(code)).encode()):08x}"
+    return type(operation).__qualname__
+
+
+def _combine(world, kind, value, operation, root=0):
+    """The results of an operation on this rank, in a list."""
+    what = f"{kind.name}()"
+    element = _element_of(value, operation, what)
+    if element is None:
+        return world._combine(kind, value, operation, _text_of_operation(operation), root)
+    result = _copy_of(value, what)
+    world._combine_array(kind, result, element, _SIGNS[operation],
+                         _shape_text(memoryview(result)), _text_of_operation(operation), root)
+    return [result]
+
+
+_Combining = _core.Team._Combining
+
+
+def reduce(world, value, operation, root=0):
+    """The values of all ranks, combined by operation(a, b) in the order of ranks, on rank `root`;
+    None elsewhere. Collective; parks the caller. Operations and arrays as for allreduce()."""
+    root = _rank_of(world, root, "reduce()")
+    results = _combine(world, _Combining.reduce, value, operation, root)
+    return results[0] if world.rank == root else None
 
 
 def allreduce(world, value, operation):
@@ -183,15 +242,85 @@ def allreduce(world, value, operation):
     protocol) of equal lengths are combined element by element, without Python; the result is a new
     array. They are contiguous in C order, and their elements signed integers or floating-point
     numbers of 4 or 8 bytes: CheckError for others."""
-    result = _allreduce_array(world, value, operation)
-    if result is not None:
-        return result
-    _function_of(operation, "allreduce()", False)
-    return world._allreduce(value, operation, _text_of_operation(operation))
+    return _combine(world, _Combining.allreduce, value, operation)[0]
+
+
+def scan(world, value, operation):
+    """The values of the ranks from 0 to this one, combined by operation(a, b). Collective; parks
+    the caller. Operations and arrays as for allreduce()."""
+    return _combine(world, _Combining.scan, value, operation)[0]
+
+
+def exclusive_scan(world, value, operation, initial):
+    """`initial` and the values of the ranks below this one, combined by operation(a, b): `initial`
+    itself on rank 0. Collective; parks the caller. Operations as for allreduce(); arrays need one
+    that takes them as objects, such as numpy.add: CheckError with SUM, PRODUCT, MIN and MAX."""
+    what = "exclusive_scan()"
+    _function_of(operation, what, False)
+    if _sign_of(operation) and _view_of(value, what) is not None:
+        raise _errors.CheckError(
+            f"{what} of an array by {operation.__name__}: give an operation that takes arrays as "
+            "objects, such as numpy.add, or call scan()")
+    before = world._combine(_Combining.scan, value, operation, _text_of_operation(operation), 0)[1:]
+    return operation(initial, before[0]) if before else initial
+
+
+def _list_for(world, values, what):
+    """A list with a value for each rank."""
+    try:
+        values = list(values)
+    except TypeError:
+        raise _errors.CheckError(f"{what}: {values!r} is no list: give a value for each "
+                                 "rank") from None
+    if len(values) != world.size:
+        raise _errors.CheckError(f"{what} got {len(values)} values for {world.size} ranks: give "
+                                 "one for each")
+    return values
+
+
+def alltoall(world, values):
+    """Sends values[i] to rank i, for all i; returns the list of the values that all ranks have sent
+    to this one, in the order of ranks. Collective; parks the caller.
+
+    Of an array, rank i gets the i-th part, as many rows for each rank; the result is an array of
+    the same shape, of the parts for this rank. All ranks give arrays of one type and shape,
+    contiguous in C order: CheckError, or a failure of the team, for others."""
+    what = "alltoall()"
+    view = _view_of(values, what)
+    if view is None:
+        return world._alltoall(_list_for(world, values, what), "")
+    if "O" in view.format:
+        raise _errors.CheckError(f"{what} of an array of objects: give a list with a value for "
+                                 "each rank")
+    _rows_of(world, view, what)
+    result = _copy_of(values, what)
+    source = values if view.c_contiguous else _copy_of(values, what)
+    world._alltoall_array(source, result, f"{getattr(values, 'dtype', view.format)}"
+                          f"{_shape_text(view)}")
+    return result
+
+
+def reduce_scatter(world, values, operation):
+    """Sends values[i] to rank i, for all i; returns the values that all ranks have sent to this
+    one, combined by operation(a, b) in the order of ranks. Collective; parks the caller.
+
+    Of an array, with SUM, PRODUCT, MIN or MAX, rank i gets the i-th part of what allreduce() would
+    return, as many rows for each rank. Operations and arrays as there."""
+    what = "reduce_scatter()"
+    element = _element_of(values, operation, what)
+    text = _text_of_operation(operation)
+    if element is None:
+        return functools.reduce(operation,
+                                world._alltoall(_list_for(world, values, what), text))
+    source = _copy_of(values, what)
+    result = _copy_of(source[:_rows_of(world, memoryview(source), what)], what)
+    world._reduce_scatter_array(source, result, element, _SIGNS[operation],
+                                _shape_text(memoryview(source)), text)
+    return result
 
 
 for _function in (submit, spawn, call, send, send_task, split, cancel, allgather, gather, broadcast,
-                  allreduce):
+                  reduce, allreduce, scan, exclusive_scan, alltoall, reduce_scatter):
     setattr(_core.Team, _function.__name__, _function)
 
 
@@ -216,16 +345,14 @@ def result(future, timeout=None):
 
     Parks the calling task. Raises TimeoutError after `timeout` seconds (virtual ones in a
     simulation) without a value, CheckError in a handler, CancelledError when the world fails."""
-    if timeout is not None:
-        _check_seconds(timeout, "result(timeout=)")
+    _check_timeout(timeout, "result(timeout=)")
     return future._result(timeout)
 
 
 def exception(future, timeout=None):
     """Waits as result(), and returns the exception of the task, or None. Raises TimeoutError,
     CheckError and CancelledError as result()."""
-    if timeout is not None:
-        _check_seconds(timeout, "exception(timeout=)")
+    _check_timeout(timeout, "exception(timeout=)")
     future._wait(timeout)
     try:
         future._result(None)

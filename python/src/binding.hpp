@@ -239,6 +239,7 @@ void run_attempts(int retries, FunctionRef<void()> body);
 void end_worlds(const std::vector<World*>& ended);
 
 void bind_arrays(nb::module_& module);
+void bind_collectives(nb::class_<PyTeam>& team);
 void bind_events(nb::module_& module);
 void bind_extension(nb::module_& module);
 void bind_flows(nb::module_& module);

@@ -16,16 +16,13 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/fnv1a.hpp"
 #include "binding.hpp"
 #include "errors.hpp"
 #include "future.hpp"
@@ -194,135 +191,6 @@ void send_task(PyTeam& team, int rank, nb::handle payload, nb::handle function) 
   here->send(Rank(rank), am<&deliver_task, Delivery::task>, name, std::move(encoded));
 }
 
-// --- collective operations of Python objects
-
-nb::object to_list(const std::vector<Payload>& payloads) {
-  nb::list list;
-  for (const Payload& payload : payloads) {
-    list.append(loaded(payload));
-  }
-  return list;
-}
-
-nb::object allgather(PyTeam& team, nb::handle value) {
-  const auto here = team.get();
-  const Payload mine = dump(value.ptr());
-  std::vector<Payload> all;
-  {
-    const OutsidePython outside;
-    all = here->allgather(mine);
-  }
-  return to_list(all);
-}
-
-nb::object gather(PyTeam& team, nb::handle value, int root) {
-  const auto here = team.get();
-  const Payload mine = dump(value.ptr());
-  std::vector<Payload> all;
-  {
-    const OutsidePython outside;
-    all = here->gather(mine, Rank(root));
-  }
-  if (int{here->rank()} != root) return nb::none();
-  return to_list(all);
-}
-
-nb::object broadcast(PyTeam& team, nb::handle value, int root) {
-  const auto here = team.get();
-  Payload mine;
-  if (int{here->rank()} == root) mine = dump(value.ptr());
-  {
-    const OutsidePython outside;
-    mine = here->broadcast(mine, Rank(root));
-  }
-  return loaded(mine);
-}
-
-/// Combination of two values in a handler.
-struct Combine {
-  std::shared_ptr<Object> operation;
-  Payload operator()(const Payload& a, const Payload& b) const {
-    const InPython in_python;
-    const Object left = load(hooks().load, Payload(a));
-    const Object right = load(hooks().load, Payload(b));
-    const Object result = call(operation->get(), pack(left.get(), right.get()).get());
-    return dump(result.get());
-  }
-};
-
-/// Adds text to the type of the values of a reduction, such as its operation: all ranks give the
-/// same, or the team fails with that of two. **Caller**: any thread.
-team::Values describe(team::Values values, const std::string& type, const std::string& text) {
-  constexpr std::size_t kTypesMax = 1000;  // beyond, reports know the type only
-  static std::mutex mutex;
-  // Never freed: a report may name a reduction long after it.
-  static auto* const types = new std::map<std::string, team::ValueType>();
-  values.signature += static_cast<std::uint32_t>(fnv1a64(text));
-  const std::lock_guard lock(mutex);
-  if (types->size() >= kTypesMax && !types->contains(type + text)) return values;
-  const auto [known, is_new] = types->try_emplace(type + text, *values.type);
-  if (is_new) known->second.spelled = known->first;
-  values.type = &known->second;
-  return values;
-}
-
-/// Values of a reduction with a description.
-struct Reduction {
-  team::Values values;
-  Payload mine;
-};
-struct ArrayReduction {
-  team::Values values;
-  team::Array mine;
-};
-
-}  // namespace
-
-}  // namespace shoal::python
-
-namespace shoal::team {
-
-// What Team::allreduce() starts for the two.
-template <>
-auto allreduce<python::Reduction, python::Combine>(Collectives& in,
-                                                   const python::Reduction& reduction,
-                                                   python::Combine operation) {
-  using python::Payload;
-  return start<Payload>(
-      in,
-      in.allreduce(reduction.values, block_of(reduction.mine),
-                   combine_of<Payload>(std::move(operation))),
-      [](const std::vector<Block>& all) { return value_of<Payload>(all.front()); });
-}
-template <>
-auto allreduce<python::ArrayReduction, CombineInto>(Collectives& in,
-                                                    const python::ArrayReduction& reduction,
-                                                    CombineInto operation) {
-  return start<void>(in, in.allreduce(reduction.values, reduction.mine, std::move(operation)),
-                     [](const std::vector<Block>& /*none*/) {});
-}
-
-}  // namespace shoal::team
-
-namespace shoal::python {
-
-namespace {
-
-/// `text`: of the operation.
-nb::object allreduce(PyTeam& team, nb::handle value, nb::handle operation,
-                     const std::string& text) {
-  const auto here = team.get();
-  Reduction reduction{describe(team::single<Payload>(), type_name<Payload>(), text),
-                      dump(value.ptr())};
-  Combine combine{std::make_shared<Object>(Object::share(operation.ptr()))};
-  Payload result;
-  {
-    const OutsidePython outside;
-    result = here->allreduce(reduction, std::move(combine));
-  }
-  return loaded(result);
-}
-
 // --- locks
 
 void check_run(const RunEnd& run, const std::string& object) {
@@ -467,70 +335,6 @@ nb::object split(PyTeam& team, int colour, int key, const std::string& name) {
   object->kept = &kept;
   object->run = team.run;
   return nb::steal(nb::cast(object.release(), nb::rv_policy::take_ownership).release());
-}
-
-// --- collective operations of arrays
-
-struct Smaller {
-  template <class T>
-  T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Larger {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
-
-template <class T>
-void allreduce_elements(Team& team, std::span<std::byte> bytes, char operation,
-                        const std::string& text) {
-  const auto combine = [&](auto combined) {
-    team.allreduce(ArrayReduction{describe(team::array<T>(bytes.size()), type_name<T>(), text),
-                                  {bytes, sizeof(T)}},
-                   team::combine_into_of<T>(combined));
-  };
-  switch (operation) {
-    case '+':
-      return combine(std::plus<T>());
-    case '*':
-      return combine(std::multiplies<T>());
-    case '<':
-      return combine(Smaller());
-    default:
-      return combine(Larger());
-  }
-}
-
-/// Reduces an array of all ranks element by element, in place. `kind`: i or f; other kinds of
-/// elements return false. `text`: of the shape and the operation.
-bool allreduce_array(PyTeam& team, nb::handle array, char kind, char operation,
-                     const std::string& text) {
-  const auto here = team.get();
-  Py_buffer view;
-  if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) != 0) {
-    throw_python_error();
-  }
-  struct Release {
-    Py_buffer& view;
-    ~Release() { PyBuffer_Release(&view); }
-  } const release{view};
-  const std::span bytes(static_cast<std::byte*>(view.buf), static_cast<std::size_t>(view.len));
-  const OutsidePython outside;
-  if (kind == 'f' && view.itemsize == 8) {
-    allreduce_elements<double>(*here, bytes, operation, text);
-  } else if (kind == 'f' && view.itemsize == 4) {
-    allreduce_elements<float>(*here, bytes, operation, text);
-  } else if (kind == 'i' && view.itemsize == 8) {
-    allreduce_elements<std::int64_t>(*here, bytes, operation, text);
-  } else if (kind == 'i' && view.itemsize == 4) {
-    allreduce_elements<std::int32_t>(*here, bytes, operation, text);
-  } else {
-    return false;
-  }
-  return true;
 }
 
 // --- the run
@@ -787,60 +591,60 @@ auto outside(F f) {
 }
 
 void bind_teams(nb::module_& module) {
-  nb::class_<PyTeam>(
-      module, "Team",
-      "Some ranks of the world, as one of them sees them; made by split(). Raises CheckError once\n"
-      "the team has ended with the main function of its rank.")
-      .def_prop_ro(
-          "rank", [](PyTeam& t) { return int{t.get()->rank()}; },
-          "Rank of the caller in the team, from 0; -1 if it is no member.")
-      .def_prop_ro(
-          "size", [](PyTeam& t) { return t.get()->size(); }, "Number of ranks.")
-      .def_prop_ro(
-          "is_member", [](PyTeam& t) { return t.get()->is_member(); },
-          "Whether the calling rank belongs to the team.")
-      .def_prop_ro(
-          "worker_count", [](PyTeam& t) { return t.get()->worker_count(); },
-          "Number of workers of this rank.")
-      .def_prop_ro(
-          "is_cancelled", [](PyTeam& t) { return t.get()->is_cancelled(); },
-          "Whether the work of the team is dropped, because it has failed or was cancelled: long\n"
-          "tasks look here.")
-      .def(
-          "now", [](PyTeam& t) { return static_cast<double>(t.get()->now_ns()) * 1e-9; },
-          "Time in seconds, which never goes back; virtual in a simulation.")
-      .def("_cancel",
-           [](PyTeam& t, const std::string& reason) {
-             const auto team = t.get(Threads::closing);
-             const OutsidePython outside;
-             team->cancel(reason);
-           })
-      .def(
-          "wait", outside([](Team& t) { t.wait(); }),
-          "Waits until all tasks and messages of the team have ended on all ranks, which all call\n"
-          "it in their main functions. Parks the caller. Raises the same on all ranks: TaskError\n"
-          "if a task, a handler or a main function has failed, or the team was cancelled;\n"
-          "StuckError if nothing runs any more and something still waits.")
-      .def(
-          "barrier", outside([](Team& t) { t.barrier(); }),
-          "Waits until all ranks of the team have called it, in their main functions or in a task\n"
-          "of each. Parks the caller. Raises CancelledError when the team fails.")
-      .def("flush", outside([](Team& t) { t.flush(); }),
-           "Hands the messages sent so far to the transport: needed only before the main function\n"
-           "blocks outside shoal while others wait for them. Does not wait for their arrival.")
-      .def("_split", &split)
-      .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
-           nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
-      .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"), nb::arg("keywords").none(),
-           nb::arg("name"), nb::arg("priority"), nb::arg("place"))
-      .def("_call", &call_rank)
-      .def("_send", &send)
-      .def("_send_task", &send_task)
-      .def("_allgather", &allgather, nb::arg("value").none())
-      .def("_gather", &gather, nb::arg("value").none(), nb::arg("root"))
-      .def("_broadcast", &broadcast, nb::arg("value").none(), nb::arg("root"))
-      .def("_allreduce", &allreduce, nb::arg("value").none(), nb::arg("operation"), nb::arg("text"))
-      .def("_allreduce_array", &allreduce_array);
+  auto team =
+      nb::class_<PyTeam>(module, "Team",
+                         "Some ranks of the world, as one of them sees them; made by split(). "
+                         "Raises CheckError once\n"
+                         "the team has ended with the main function of its rank.")
+          .def_prop_ro(
+              "rank", [](PyTeam& t) { return int{t.get()->rank()}; },
+              "Rank of the caller in the team, from 0; -1 if it is no member.")
+          .def_prop_ro(
+              "size", [](PyTeam& t) { return t.get()->size(); }, "Number of ranks.")
+          .def_prop_ro(
+              "is_member", [](PyTeam& t) { return t.get()->is_member(); },
+              "Whether the calling rank belongs to the team.")
+          .def_prop_ro(
+              "worker_count", [](PyTeam& t) { return t.get()->worker_count(); },
+              "Number of workers of this rank.")
+          .def_prop_ro(
+              "is_cancelled", [](PyTeam& t) { return t.get()->is_cancelled(); },
+              "Whether the work of the team is dropped, because it has failed or was cancelled: "
+              "long\n"
+              "tasks look here.")
+          .def(
+              "now", [](PyTeam& t) { return static_cast<double>(t.get()->now_ns()) * 1e-9; },
+              "Time in seconds, which never goes back; virtual in a simulation.")
+          .def("_cancel",
+               [](PyTeam& t, const std::string& reason) {
+                 const auto team = t.get(Threads::closing);
+                 const OutsidePython outside;
+                 team->cancel(reason);
+               })
+          .def("wait", outside([](Team& t) { t.wait(); }),
+               "Waits until all tasks and messages of the team have ended on all ranks, which all "
+               "call\n"
+               "it in their main functions. Parks the caller. Raises the same on all ranks: "
+               "TaskError\n"
+               "if a task, a handler or a main function has failed, or the team was cancelled;\n"
+               "StuckError if nothing runs any more and something still waits.")
+          .def("barrier", outside([](Team& t) { t.barrier(); }),
+               "Waits until all ranks of the team have called it, in their main functions or in a "
+               "task\n"
+               "of each. Parks the caller. Raises CancelledError when the team fails.")
+          .def("flush", outside([](Team& t) { t.flush(); }),
+               "Hands the messages sent so far to the transport: needed only before the main "
+               "function\n"
+               "blocks outside shoal while others wait for them. Does not wait for their arrival.")
+          .def("_split", &split)
+          .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
+               nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
+          .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"),
+               nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
+          .def("_call", &call_rank)
+          .def("_send", &send)
+          .def("_send_task", &send_task);
+  bind_collectives(team);
   nb::class_<PyWorld, PyTeam>(
       module, "World",
       "All ranks of a run, as one of them sees them; the parameter of a main function. Raises\n"

@@ -80,6 +80,15 @@ def fulfilled_again(world):
     world.wait()
 
 
+def other_roots(world):
+    world.reduce(3, shoal.SUM, world.rank)
+
+
+def other_parts(world):
+    """Arrays of two types, which are as large."""
+    world.alltoall(array.array("d" if world.rank == 0 else "q", [1, 2, 3, 4]))
+
+
 def other_shapes(world):
     import numpy
     world.allreduce(numpy.ones((2, 3) if world.rank == 0 else (3, 2)), shoal.SUM)

@@ -67,6 +67,7 @@ def main(world):
     ones = np.ones((100, 100))
     assert (world.allreduce(ones, shoal.SUM) == world.size).all() and (ones == 1).all()
     refuses(shoal.CheckError, "signed integers", world.allreduce, np.ones(3, np.uint8), shoal.SUM)
+    check_collectives(world)
     ga = shoal.GlobalArray(100)
     if world.rank == 0:
         ga[:] = np.linspace(0, 1, 100)
@@ -78,6 +79,29 @@ def main(world):
     offset = 5
     assert world.call(next_rank, lambda x: x + offset, 2).result() == 7
     return world.size
+
+
+def check_collectives(world):
+    me, size = world.rank, world.size
+    ones = np.ones((100, 100))
+    found = world.reduce(ones, shoal.SUM, 0)
+    assert (found == size).all() if me == 0 else found is None
+    assert (world.scan(ones, shoal.SUM) == me + 1).all() and (ones == 1).all()
+    assert (world.scan(ones[::2], np.add) == me + 1).all()
+    assert (world.exclusive_scan(ones, np.add, 0 * ones) == me).all()
+    blocks = np.full((2 * size, 3), me, dtype=np.complex128)
+    back = world.alltoall(blocks)
+    assert back.shape == blocks.shape and back.dtype == blocks.dtype
+    assert (back[:, 0] == np.repeat(np.arange(size), 2)).all()
+    assert (world.alltoall(np.arange(2 * size)[::2]) == 2 * me).all()
+    part = world.reduce_scatter(np.ones((2 * size, 1000)), shoal.SUM)
+    assert part.shape == (2, 1000) and (part == size).all()
+    assert (world.reduce_scatter(np.ones((size, 3)), np.add) == size).all()
+    times = np.zeros(size, "M8[s]")
+    refuses(shoal.CheckError, "memory is not shared", world.alltoall, times)
+    refuses(shoal.CheckError, "array of objects", world.alltoall, np.array([None] * size))
+    refuses(shoal.CheckError, "not contiguous", world.scan, np.ones((2, 3)).T, shoal.SUM)
+    assert world.alltoall(list(times))[0] == times[0]
 
 
 def check_warning():

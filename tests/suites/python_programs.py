@@ -14,7 +14,7 @@ import suite
 
 PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
             "refusals": "good", "flows": "good", "times": "good", "actors": "good",
-            "thread_states": "good", "errors": "good"}
+            "thread_states": "good", "errors": "good", "collectives": "good"}
 # For the cases that need packages of PyPI.
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
             "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0",
@@ -419,6 +419,10 @@ class Mistakes(Programs):
                            "a Python object by (max on rank 0|min on rank 1)",
         "other_lambdas": "by other_lambdas.<locals>.<lambda>, code [0-9a-f]{8} on rank ., and "
                          "allreduce.. of a Python object by other_lambdas.<locals>.<lambda>, code",
+        "other_roots": "reduce.. of a Python object by SUM with root (0 on rank 0|1 on rank 1), "
+                       "and reduce.. of a Python object by SUM with root (0 on rank 0|1 on rank 1)",
+        "other_parts": "alltoall.. of 4 elements of (d on rank 0|q on rank 1), and alltoall.. of 4 "
+                       "elements of (d on rank 0|q on rank 1)",
         "other_mapping": "'sums': task 1 has come to rank (1, where rank= says 0|0, where rank= "
                          "says 1): give the same function",
         "unfulfilled": "sums['total'].*2 of 3|sums.*total.*2 of 3",
@@ -585,6 +589,27 @@ class Processes(Programs):
         _, errors = self.interrupt(process)
         self.assertIn("KeyboardInterrupt", errors)
         self.assertEqual(process.returncode, -signal.SIGINT)
+
+    @suite.cases(["waits", "spins"])
+    def test_interrupted_launch(self, case):
+        """Ctrl-C in the terminal of mpirun."""
+        self.first_mpi()
+        program = suite.build().source / "tests/python/processes.py"
+        for mpi in suite.build().mpis:
+            with self.subTest(mpi=mpi):
+                process = subprocess.Popen(
+                    [*map(str, suite.build().launchers[mpi]), "2", self.python, program, case],
+                    env=os.environ | self.environment | suite.build().mpi_environment, text=True,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+                self.addCleanup(process.stdout.close)
+                self.addCleanup(process.kill)
+                ranks = [int(process.stdout.readline().removeprefix("waits ")) for _ in range(2)]
+                self.addCleanup(self.end, ranks)
+                os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+                process.communicate(timeout=self.timeout)  # to the end of the last process
+                self.assertIsNotNone(process.poll())  # that of MPICH is 0 at times
 
     def end(self, processes):
         for process in processes:
