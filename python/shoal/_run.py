@@ -220,7 +220,7 @@ def _serve(world, body, buffers):
     """Runs a call of another rank."""
     try:
         function, arguments, keywords = _wire.load_call(body, buffers)
-        result = _in_world(world, _invoke, function, arguments, keywords)
+        result = contextvars.Context().run(_invoke_in, world, function, arguments, keywords)
         return False, _wire.dump(result, "the result of", function)
     except _errors.CancelledError:
         raise
@@ -231,7 +231,12 @@ def _serve(world, body, buffers):
 def _deliver(world, body, buffers):
     """Runs the handler of a message."""
     function, arguments, keywords = _wire.load_call(body, buffers)
-    _in_world(world, _invoke, function, arguments, keywords)
+    contextvars.Context().run(_invoke_in, world, function, arguments, keywords)
+
+
+def _invoke_in(world, function, arguments, keywords):
+    _current.set(world)
+    return _invoke(function, arguments, keywords)
 
 
 def _invoke(function, arguments, keywords):
@@ -331,14 +336,6 @@ _core._set_hooks({
     "place_of": _place_of,
     "frame_place": _frame_place,
 })
-
-
-def _refuse_fork(event, _arguments):
-    if event in ("os.fork", "os.forkpty"):
-        _core._refuse_fork()
-
-
-sys.addaudithook(_refuse_fork)
 
 
 def _word_of(value):

@@ -9,7 +9,7 @@ from . import _core, _errors
 from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of, _retries_of,
                    current_world)
 from ._sync import Promise, _check_timeout, _take_turn
-from ._wire import _is_found_by_name
+from ._wire import PLAIN, _is_found_by_name
 
 ALL_COMPLETED = "ALL_COMPLETED"
 FIRST_COMPLETED = "FIRST_COMPLETED"
@@ -18,18 +18,15 @@ FIRST_EXCEPTION = "FIRST_EXCEPTION"
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
-_PLAIN = frozenset((int, float, str, bytes, bool, complex, type(None)))
-
-
 def _has_future(value):
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return False
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, _CONTAINERS):
         return isinstance(value, _core.Future)
     for item in value:
-        if type(item) not in _PLAIN and _has_future(item):
+        if type(item) not in PLAIN and _has_future(item):
             return True
     return False
 

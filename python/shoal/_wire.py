@@ -1,12 +1,20 @@
-"""Python objects as bytes of messages: pickle, protocol 5, with large buffers out of band."""
+"""Python objects as bytes of messages: pickle, protocol 5, with large buffers out of band; short
+numbers and texts by marshal, which takes a tenth of the time."""
 
 import importlib
 import io
+import marshal
 import pickle
 import sys
 import types
 
 from . import _core, _errors
+
+
+PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
+_MARSHAL = 2  # version without references, so that equal objects have equal bytes
+_SHORT = 1024  # bytes
+_PICKLE = 0x80  # first byte of a pickle, and of nothing that marshal makes
 
 
 class _Pickler(pickle.Pickler):
@@ -47,6 +55,10 @@ def _is_found_by_name(function):
 
 def dump(obj, what="the value", function=None):
     """A pair of bytes and a list of buffers. Errors call it `what`, with the name of a function."""
+    if type(obj) in PLAIN:
+        body = marshal.dumps(obj, _MARSHAL)
+        if len(body) <= _SHORT:
+            return body, []
     buffers = []
     try:
         body = pickle.dumps(obj, 5, buffer_callback=buffers.append)
@@ -67,6 +79,8 @@ def dump(obj, what="the value", function=None):
 
 
 def load(body, buffers):
+    if type(body) is bytes and body[0] != _PICKLE:
+        return marshal.loads(body)
     return pickle.loads(body, buffers=buffers)
 
 
@@ -87,14 +101,18 @@ def is_constant(buffer):
 def dump_call(function, arguments, keywords, what):
     """As dump(), of a call. A function goes as two names: pickle takes a microsecond for it."""
     if type(function) is types.FunctionType and _is_found_by_name(function):
-        return dump((function.__module__, function.__qualname__, arguments, keywords), what,
-                    function)
+        call = function.__module__, function.__qualname__, arguments, keywords
+        if not keywords and PLAIN.issuperset(map(type, arguments)):
+            body = marshal.dumps(call, _MARSHAL)
+            if len(body) <= _SHORT:
+                return body, []
+        return dump(call, what, function)
     return dump((None, function, arguments, keywords), what, function)
 
 
 def load_call(body, buffers):
     """The function, the arguments and the keywords of dump_call()."""
-    module, function, arguments, keywords = pickle.loads(body, buffers=buffers)
+    module, function, arguments, keywords = load(body, buffers)
     if module is not None:
         place = sys.modules.get(module) or importlib.import_module(module)
         found = getattr(place, function, None)

@@ -11,6 +11,8 @@
 #include <shoal/shoal.hpp>
 #include <shoal/version.hpp>
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -380,12 +383,23 @@ class RunCount {
 };
 
 /// Refuses a fork while a run is in progress: the child would have its ranks without their threads.
-void refuse_fork() {
-  if (RunCount::now() == 0) return;
-  throw CheckError(
+int refuse_fork(const char* event, PyObject* /*arguments*/, void* /*data*/) {
+  const std::string_view name = event;
+  if ((name != "os.fork" && name != "os.forkpty") || RunCount::now() == 0) return 0;
+  set_python_error(std::make_exception_ptr(CheckError(
       "os.fork() while a run of shoal is in progress: the child would have no workers, and its "
       "ranks would wait for ever. Start processes before shoal.run(), or by subprocess or by "
-      "multiprocessing with the method 'spawn'");
+      "multiprocessing with the method 'spawn'")));
+  return -1;
+}
+
+/// Adds a hook for the events of the interpreter's audit. Not one in Python: it would be called for
+/// each marshal.loads() and many more. The function is not in the stable ABI.
+void add_audit_hook(int (*hook)(const char* event, PyObject* arguments, void* data)) {
+  using Add = int (*)(decltype(hook), void*);
+  const auto add = reinterpret_cast<Add>(dlsym(RTLD_DEFAULT, "PySys_AddAuditHook"));
+  if (add == nullptr) throw nb::import_error("shoal: this Python has no PySys_AddAuditHook()");
+  if (add(hook, nullptr) != 0) throw nb::python_error();
 }
 
 /// Main function of a rank: runs that of Python, and ends what it has made.
@@ -692,6 +706,7 @@ void bind(nb::module_& module) {
   bind_objects(module);
   bind_places();
   runtime::set_words(&for_python);
+  add_audit_hook(&refuse_fork);
   static PyType_Slot future_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_future)},
                                        {Py_tp_clear, reinterpret_cast<void*>(&clear_future)},
                                        {0, nullptr}};
@@ -722,7 +737,6 @@ void bind(nb::module_& module) {
       .def("future", &PyPromise::future)
       .def("set_result", &PyPromise::set_result, nb::arg("value").none())
       .def("set_exception", &PyPromise::set_exception);
-  module.def("_refuse_fork", &refuse_fork);
   module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());
   module.def("_parse", [](const nb::list& given_words) {
     const std::vector<std::string> words = to_words(given_words);
