@@ -61,7 +61,8 @@ keywords = st.dictionaries(
                      "count", "dtype", "size", "team", "left", "persistent"]), values, max_size=2)
 
 WORLD = ["submit", "spawn", "call", "send", "send_task", "allgather", "gather", "broadcast",
-         "allreduce", "split", "barrier", "flush", "wait", "cancel", "now"]
+         "allreduce", "reduce", "scan", "exclusive_scan", "alltoall", "reduce_scatter", "split",
+         "barrier", "flush", "wait", "cancel", "now"]
 NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Flow", "GlobalArray", "GlobalVar",
          "Mutex", "Promise", "Semaphore", "Task", "TaskGraph", "Timer", "WorldExecutor",
          "as_completed", "current_world", "flow_task", "gather", "run", "sleep", "task", "wait",
