@@ -24,6 +24,8 @@ class AcquireTask final : public FlowTask {
   [[nodiscard]] bool is_scheduled() const override { return false; }
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] Future<void>& future() { return future_; }
+  /// Parks the caller until it is granted, in place of future().get().
+  void await();
   [[nodiscard]] void* object() const { return accesses_[0].object; }
   /// Abandons the wait: the datum is released as soon as it is granted.
   void abandon();

@@ -190,7 +190,10 @@ class TaskGraph final : private team::Unsatisfied {
   TaskGraph& set_indegree(F function) {
     constexpr bool fits = CallableAs<F, int, const K&>;
     static_assert(fits, "shoal: set_indegree() takes a function int(const K&) of the graph's key");
-    if constexpr (fits) set_number(indegree_, "set_indegree", std::move(function));
+    if constexpr (fits) {
+      set_number(indegree_, "set_indegree", std::move(function));
+      counts_inputs_ = false;
+    }
     return *this;
   }
   /// Required: the body of task k. Functions with further parameters, void(const K&, V0, V1, ...),
@@ -231,8 +234,9 @@ class TaskGraph final : private team::Unsatisfied {
   /// Optional: the values of an input are joined: `reduce(a, b)`, a function V(V, V), is called
   /// with values of the same task until one is left. For operations of which neither the order nor
   /// the grouping matters: those of the calls are not the same each time. Each value counts as one
-  /// dependency. **Caller**: after set_task(), before the first fulfill(), on all ranks.
-  /// **Errors**: CheckError if there is no such slot, and if it has another type or is Gathered.
+  /// dependency, so set_indegree() is required. **Caller**: after set_task(), before the first
+  /// fulfill(), on all ranks. **Errors**: CheckError if there is no such slot, and if it has
+  /// another type or is Gathered.
   template <class F>
   TaskGraph& set_reduction(int slot, F reduce) {
     using V = typename graph::Reduction<F>::Value;
@@ -242,10 +246,12 @@ class TaskGraph final : private team::Unsatisfied {
       static_assert(CallableAs<F, V, V, V>,
                     "shoal: set_reduction() takes a function that returns the type that it takes");
       check_unused();
+      if (inputs_ == nullptr) graph::refuse_early_reduction(name_, slot);
       graph::Slot<K, V>* const to = find_slot<V>(slot);
       if (to == nullptr) refuse_input_type<V>(slot);
       if (to->gathers) graph::refuse_reduction(name_, slot);
       to->reduce = std::move(reduce);
+      if (std::exchange(counts_inputs_, false)) indegree_ = nullptr;  // how many come is not known
     }
     return *this;
   }
@@ -657,6 +663,7 @@ class TaskGraph final : private team::Unsatisfied {
     if (retries_) begin_retries();
     if (!indegree_ && inputs_->is_counted()) {
       indegree_ = [](const K&) { return static_cast<int>(graph::input_count_v<F>); };
+      counts_inputs_ = true;
     }
   }
 
@@ -994,6 +1001,7 @@ class TaskGraph final : private team::Unsatisfied {
   const std::string name_;
   const std::source_location place_;
   Function<int(const K&)> indegree_;
+  bool counts_inputs_ = false;  // that is the number of inputs, for lack of set_indegree()
   Function<void(const K&)> task_;
   Function<int(const K&)> mapping_;
   Function<int(const K&)> priority_;

@@ -331,6 +331,9 @@ template <std::random_access_iterator It, std::random_access_iterator Out, class
           class Combine = loops::Plus>
 void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& combine = {},
                              const LoopOptions& options = {}) {
+  static_assert(!truncates_result_v<std::iter_value_t<It>, T>,
+                "shoal: the elements of this scan would lose a part, for the type of the sums is "
+                "that of `init`: give 0.0 or std::int64_t{0} in place of 0, say");
   loops::scan<T>("parallel_exclusive_scan", options, loops::size_of(first, last), &init, first, out,
                  combine);
 }

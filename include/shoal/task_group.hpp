@@ -7,6 +7,7 @@
 #include <shoal/task_options.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -41,10 +42,10 @@ class TaskGroup {
   }
   /// Runs f() as a task of the group on this rank, with a name for reports; f() is not called if
   /// the group is cancelled before the task begins. **Blocks**: never.
-  template <class F>
-  void spawn(F f, std::string name) {
+  template <class F, std::convertible_to<std::string> Name>
+  void spawn(F f, Name&& name) {
     submit(std::unique_ptr<sched::Task>(
-        new sched::Named<GroupTask<F>>(std::move(name), *this, std::move(f))));
+        new sched::Named<GroupTask<F>>(std::forward<Name>(name), *this, std::move(f))));
   }
   /// Runs f() as a task of the group on this rank, with options; f() is not called, or not called
   /// again, once the group is cancelled. **Blocks**: never. **Errors**: CheckError for a worker

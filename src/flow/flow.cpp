@@ -127,7 +127,7 @@ void Flow::check_may_wait(const char* call) const {
 void Flow::enter_and_wait(AcquireTask& task) {
   sequence_->enter_watched(task);
   if (!task.future().is_ready()) sequence_->report();
-  task.future().get();
+  task.await();
 }
 
 AcquiredTask Flow::begin_acquire(Request request, int rank) {
@@ -148,7 +148,7 @@ AcquiredTask Flow::begin_acquire(Request request, int rank) {
 AcquiredTask Flow::acquire_request(const Request& request, int rank) {
   check_may_wait("acquire()");
   AcquiredTask task = begin_acquire(request, rank);
-  if (task != nullptr) task->future().get();
+  if (task != nullptr) task->await();
   return task;
 }
 
@@ -260,6 +260,41 @@ void AcquireTask::become_ready() {
   } else {
     promise_.set_value();
   }
+}
+
+namespace {
+
+/// Wait for a grant, which does not come when the team has failed.
+class Granted final : public sched::Waitable {
+ public:
+  Granted(sched::Completion& grant, const sched::TaskScope& team)
+      : Waitable(grant.scheduler()), grant_(grant), team_(team) {}
+
+  void wait() {
+    check_may_wait();
+    if (!is_over()) wait_here();
+  }
+  bool enlist(sync::Waiter& waiter) override { return grant_.enlist(waiter); }
+  bool withdraw(sync::Waiter& waiter) override { return grant_.withdraw(waiter); }
+  [[nodiscard]] std::string describe() const override { return grant_.describe(); }
+  [[nodiscard]] std::string trace_text() const override { return grant_.trace_text(); }
+  [[nodiscard]] bool is_over() const override { return grant_.is_over(); }
+  [[nodiscard]] bool needs(const sched::Task& task) const override { return grant_.needs(task); }
+  [[nodiscard]] std::uint64_t join() const override { return grant_.join(); }
+  [[nodiscard]] const sched::TaskScope* ends_with() const override { return &team_; }
+
+ private:
+  sched::Completion& grant_;
+  const sched::TaskScope& team_;
+};
+
+}  // namespace
+
+void AcquireTask::await() {
+  TeamCore& team = sequence().core().team();
+  Granted granted(*sched::FutureAccess::completion(future_), team);
+  team.wait_for_part([&granted] { granted.wait(); });
+  future_.get();
 }
 
 void AcquireTask::abandon() {

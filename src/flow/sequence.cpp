@@ -20,8 +20,10 @@
 
 namespace shoal::flow {
 
-SequenceProgress::SequenceProgress(sched::Scheduler& scheduler, std::string flow)
+SequenceProgress::SequenceProgress(sched::Scheduler& scheduler, const sched::TaskScope& team,
+                                   std::string flow)
     : scheduler_(scheduler),
+      team_(team),
       flow_(std::move(flow)),
       asymmetric_(sync::has_asymmetric_barrier()),
       finished_(
@@ -72,6 +74,7 @@ class SequenceProgress::Wait final : public sched::Waitable {
     }
     return false;
   }
+  [[nodiscard]] const sched::TaskScope* ends_with() const override { return &progress_.team_; }
   [[nodiscard]] std::string describe() const override {
     return fmt::format("{} of flow '{}', with {} tasks and transfers under way", what_,
                        progress_.flow_, progress_.under_way());
@@ -192,7 +195,7 @@ Sequence::Sequence(Core& core, std::string name, const FlowOptions& options, Pro
       is_plain_(core.size() == 1 && core.dependencies() == nullptr && core.dag() == nullptr),
       log_(log),
       load_(static_cast<std::size_t>(size_), 0),
-      progress_(core.scheduler(), name_) {
+      progress_(core.scheduler(), core.team(), name_) {
   SHOAL_CHECK(options.tasks_max >= 1, "flow '{}': tasks_max must be at least 1", name_);
 }
 
@@ -388,7 +391,7 @@ void Sequence::wait_until(std::uint64_t count, const char* what) {
   core_.check_runs();
   if (size_ > 1) core_.open_handlers();
   if (under_way() > count) report();
-  progress_.wait_until(count, what);
+  core_.team().wait_for_part([&] { progress_.wait_until(count, what); });
 }
 
 }  // namespace shoal::flow

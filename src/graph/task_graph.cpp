@@ -146,6 +146,14 @@ void refuse_reduction(const std::string& graph, int slot) {
       graph, slot));
 }
 
+void refuse_early_reduction(const std::string& graph, int slot) {
+  throw CheckError(
+      fmt::format("task graph '{}': set_reduction() of slot {}: call set_task() first, whose "
+                  "function says what "
+                  "the inputs are",
+                  graph, slot));
+}
+
 void refuse_second_input(const std::string& graph, const std::string& key, int slot) {
   throw CheckError(
       fmt::format("{}[{}] has its input of slot {} already: it is sent twice", graph, key, slot));

@@ -140,6 +140,17 @@ bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over) {
   return true;
 }
 
+namespace {
+
+/// For a wait that was cancelled, with its team and not with the world.
+void throw_if_ended(const Waitable& what) {
+  const TaskScope* const team = what.ends_with();
+  if (team == nullptr || !team->failed() || what.scheduler().scope().failed()) return;
+  throw CancelledError(what.describe() + ": its team has failed");
+}
+
+}  // namespace
+
 void wait_for(Waitable& what) {
   Scheduler& scheduler = what.scheduler();
   if (Worker* worker = current_worker(); worker != nullptr) {
@@ -156,6 +167,7 @@ void wait_for(Waitable& what) {
     const bool is_over = park(*worker, what);
     task.tell_goes_on();
     if (is_over) return;
+    throw_if_ended(what);
     if (notified_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
@@ -167,6 +179,7 @@ void wait_for(Waitable& what) {
     if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
     list.remove(waiter);
     if (!waiter.cancelled) return;
+    throw_if_ended(what);
     if (!scheduler.scope().failed()) {
       throw CancelledError(what.describe() + ": the run has ended, and nothing ends the wait");
     }

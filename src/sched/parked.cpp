@@ -63,8 +63,9 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
-  const bool is_refused =
-      (scope != nullptr && scope->failed()) || (closed_to_threads_ && one.task == nullptr);
+  const bool is_refused = (scope != nullptr && scope->failed()) ||
+                          (one.ends_with != nullptr && one.ends_with->failed()) ||
+                          (closed_to_threads_ && one.task == nullptr);
   if (is_refused && one.is_cancellable) {
     static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
@@ -107,8 +108,10 @@ int ParkedList::cancel(const TaskScope* scope) {
   {
     const sync::Lock lock(mutex_);
     for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
-      if (one->waitable == nullptr || one->is_waiting_main() != main) continue;
-      if (main || one->is_within(*scope)) take_out(*one, taken);
+      if (one->waitable == nullptr) continue;
+      const bool is_told = one->is_waiting_main() ? main : !main && one->is_within(*scope);
+      const bool ends = !main && one->ends_with != nullptr && one->ends_with->is_within(*scope);
+      if (is_told || ends) take_out(*one, taken);
     }
   }
   return release(taken, !main);

@@ -39,15 +39,16 @@ struct Parked {
   const LongCall* in_call = nullptr;  // of `task`
   sync::StrandHere strand;            // on which it asks whether it need wait
   std::uint64_t since_ns = 0;
-  std::uint64_t due_ns = 0;      // deadline of the wait; 0: none
-  bool ends_by_itself = false;   // of `waitable`, which may be gone while this is being woken
-  bool polls = false;            // that, or yield(): to go on is no progress of the program
-  bool is_cancellable = true;    // likewise
-  bool counted = true;           // for detection it runs
-  bool cancelled = false;        // set by the thread that takes it out of what it waits for
-  bool in_list = false;          // guarded by the list's lock
-  sync::ListLink<Parked> place;  // likewise
-  Parked* taken_next = nullptr;  // of those that cancel() has taken out
+  std::uint64_t due_ns = 0;     // deadline of the wait; 0: none
+  bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
+  bool polls = false;           // that, or yield(): to go on is no progress of the program
+  bool is_cancellable = true;   // likewise
+  const TaskScope* ends_with = nullptr;  // likewise; never the world's
+  bool counted = true;                   // for detection it runs
+  bool cancelled = false;                // set by the thread that takes it out of what it waits for
+  bool in_list = false;                  // guarded by the list's lock
+  sync::ListLink<Parked> place;          // likewise
+  Parked* taken_next = nullptr;          // of those that cancel() has taken out
 
   /// Sets the object that the task waits for.
   void stand_in(Waitable& one) {
@@ -55,6 +56,8 @@ struct Parked {
     ends_by_itself = polls = one.ends_by_itself();
     if (ends_by_itself) due_ns = one.due_ns();
     is_cancellable = one.is_cancellable();
+    ends_with = one.ends_with();
+    if (ends_with != nullptr && ends_with->outer() == nullptr) ends_with = nullptr;
   }
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;

@@ -364,6 +364,19 @@ void TeamCore::wait() {
   throw_outcome(*state_, wait_in_operation(*state_, {}, false, [] {}));
 }
 
+void TeamCore::wait_for_part(FunctionRef<void()> wait_here) {
+  try {
+    return wait_here();
+  } catch (const CancelledError&) {
+    const sched::Task* const task = sched::current_task();
+    const TaskScope* const own = task != nullptr ? task->scope : nullptr;
+    const bool is_outside = task != nullptr && (own == nullptr || !own->is_within(*this));
+    if (is_world() || !failed() || !is_outside) throw;
+  }
+  // Not in the handler of the exception: a task waits without one.
+  wait();
+}
+
 void TeamCore::park_member(const team::WaitedOperation& what, FunctionRef<bool()> is_over) {
   check_member(what.name);
   if (!is_world()) return meet(*state_, what, is_over);

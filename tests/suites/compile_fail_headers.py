@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
     Empty empty(world);
     empty.async<&Empty::nothing>(shoal::Rank(0));
     empty.call<&Empty::nothing>(shoal::all_ranks).get();
+    shoal::TaskGroup group("braces");  // gcc takes them for a std::string as well
+    group.spawn([] {}, {.name = "options"});
+    group.spawn([] {}, "a name");
+    group.wait();
     shoal::Flow flow(world);
     flow.insert(nothing);
     shoal::Events events(world);

@@ -260,6 +260,17 @@ TEST(GraphInputs, WrongCalls_AreRefusedByName) {
   const auto adds = [](long a, long b) { return a + b; };
   EXPECT_THAT(with_graph(takes_all, [&](auto& graph) { graph.set_reduction(0, adds); }),
               HasSubstr("set_reduction() of slot 0, whose values are Gathered"));
+  EXPECT_THAT(with_graph(takes_long,
+                         [&](auto& graph) {
+                           graph.set_reduction(0, adds);
+                           graph.send(0, 0, 1L);
+                         }),
+              HasSubstr("call set_indegree() before the first fulfill()"));
+  EXPECT_THAT(error_of([&](World& world) {
+                TaskGraph<int> graph(world, "g");
+                graph.set_reduction(0, adds);
+              }),
+              HasSubstr("set_reduction() of slot 0: call set_task() first"));
   EXPECT_THAT(with_graph(takes_long, [&](auto& graph) { graph.set_reduction(1, adds); }),
               HasSubstr("slots 0 to 0"));
   EXPECT_THAT(with_graph(takes_small, [&](auto& graph) { graph.set_reduction(1, adds); }),

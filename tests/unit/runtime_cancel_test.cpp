@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,74 @@ TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
     }
     EXPECT_LT(steps, kSteps);
   });
+}
+
+/// What the main function waits in, which is no task of the team.
+enum class Waits {
+  in_get,
+  in_wait,
+  in_wait_of_one,
+  in_acquire,
+  in_unregister,
+  in_insert,
+  in_event
+};
+
+/// Waits for a flow or an event of the team, which take longer than the team lives.
+void wait_for_part(Team& team, Waits waits) {
+  constexpr int kSteps = 200;
+  if (waits == Waits::in_event) {
+    shoal::Events events(team);
+    static_cast<void>(events.wait({{Rank(0), "never"}}));
+    return;
+  }
+  shoal::Flow flow(team, "steps", {.tasks_max = waits == Waits::in_insert ? 20U : 1000U});
+  const auto a = flow.data(0L, {.owner = Rank(0)});
+  const auto b = flow.data(0L, {.owner = Rank(1)});
+  const auto step = [](long& x, const long& y) {
+    shoal::sleep_for(microseconds(100));
+    x += y + 1;
+  };
+  for (int i = 0; i < kSteps; ++i) {
+    flow.insert(step, shoal::read_write(a), shoal::read(b));
+    flow.insert(step, shoal::read_write(b), shoal::read(a));
+  }
+  if (waits == Waits::in_get) static_cast<void>(flow.get(a));
+  if (waits == Waits::in_wait_of_one) flow.wait(a);
+  if (waits == Waits::in_acquire) static_cast<void>(flow.acquire(shoal::read(a)));
+  if (waits == Waits::in_unregister) {
+    flow.unregister(a);
+    flow.unregister(b);
+  }
+  flow.wait();
+}
+
+TEST(Cancel, EndsWaitsOfTheMainFunctionForPartsOfTheTeam) {
+  for (int wait = 0; wait <= static_cast<int>(Waits::in_event); ++wait) {
+    for (const bool throws : {false, true}) {
+      SCOPED_TRACE(std::to_string(wait) + (throws ? ", a task throws" : ", cancelled"));
+      expect_well([&](World& world) {
+        std::string text;
+        try {
+          Team team(world, {Rank(0), Rank(1)}, "solver");
+          if (team.rank() == 1) {
+            team.spawn([&team, throws] {
+              shoal::sleep_for(microseconds(300));
+              if (throws) throw std::runtime_error("singular");
+              team.cancel("too large");
+            });
+          }
+          wait_for_part(team, static_cast<Waits>(wait));
+        } catch (const shoal::TaskError& error) {
+          text = error.what();
+          EXPECT_EQ(error.is_cancellation(), !throws);
+        }
+        EXPECT_THAT(text, HasSubstr(throws ? "singular" : kText));
+        world.barrier();
+        world.wait();
+      });
+    }
+  }
 }
 
 TEST(Cancel, ReachesGroupsOfTheTeamsTasks) {

@@ -22,7 +22,7 @@ namespace shoal::flow {
 /// Any thread, except where said otherwise.
 class SequenceProgress {
  public:
-  SequenceProgress(sched::Scheduler& scheduler, std::string flow);
+  SequenceProgress(sched::Scheduler& scheduler, const sched::TaskScope& team, std::string flow);
   ~SequenceProgress();
   SequenceProgress(const SequenceProgress&) = delete;
   SequenceProgress& operator=(const SequenceProgress&) = delete;
@@ -48,6 +48,7 @@ class SequenceProgress {
   void check_waits();
 
   sched::Scheduler& scheduler_;
+  const sched::TaskScope& team_;
   const std::string flow_;  // for reports
   const bool asymmetric_;
   // relaxed: written by the inserter; a wait that ends reads what it wrote itself

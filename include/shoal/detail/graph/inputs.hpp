@@ -38,6 +38,7 @@ namespace shoal::graph {
 [[noreturn]] void refuse_second_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_missing_input(const std::string& graph, const std::string& key, int slot);
 [[noreturn]] void refuse_reduction(const std::string& graph, int slot);
+[[noreturn]] void refuse_early_reduction(const std::string& graph, int slot);
 [[noreturn]] void refuse_graph_rank(const TeamCore& core, const std::string& graph,
                                     const std::string& task, std::int64_t rank);
 

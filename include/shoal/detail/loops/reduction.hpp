@@ -1,6 +1,7 @@
 #pragma once
 // Reductions and scans with the same result for any number of workers.
 
+#include <shoal/detail/base/number.hpp>
 #include <shoal/detail/loops/loop.hpp>
 
 #include <atomic>
@@ -110,6 +111,12 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
   static_assert(kAdds || std::is_invocable_r_v<T, const Map&, Item>,
                 "shoal: the function of a reduction is map(i), whose value becomes one of the type "
                 "of the identity, or map(sum, i), which adds to the sum");
+  if constexpr (!kAdds && std::is_invocable_v<const Map&, Item>) {
+    static_assert(
+        !truncates_result_v<std::remove_cvref_t<std::invoke_result_t<const Map&, Item>>, T>,
+        "shoal: the values of this reduction would lose a part, for the type of the "
+        "result is that of the identity: give 0.0 or std::int64_t{0} in place of 0, say");
+  }
   static_assert(std::is_invocable_r_v<T, const Combine&, T, T>,
                 "shoal: combine(a, b) of a reduction takes and returns values of the type of the "
                 "identity");

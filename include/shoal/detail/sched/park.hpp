@@ -43,6 +43,9 @@ class Waitable {
   /// Returns false if waiters are not cancelled when the world fails, because their event comes
   /// even then. Called once, when a task begins to wait.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
+  /// Returns the scope of a team whose failure ends the wait of tasks outside of it, too, since
+  /// nothing of it comes then; nullptr: there is none. Called once, when a task begins to wait.
+  [[nodiscard]] virtual const TaskScope* ends_with() const { return nullptr; }
 
   /// Returns whether there is certainly nothing to wait for; once true, it stays so. Called by the
   /// task that would wait, to spare it the wait.
