@@ -26,7 +26,8 @@ if(shoal_install_modules)
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran")
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        COMPONENT tools)
 install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
         COMPONENT tools)
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"

@@ -246,7 +246,7 @@ class TaskGraph final : private team::Unsatisfied {
       static_assert(CallableAs<F, V, V, V>,
                     "shoal: set_reduction() takes a function that returns the type that it takes");
       check_unused();
-      if (inputs_ == nullptr) graph::refuse_early_reduction(name_, slot);
+      if (!task_) graph::refuse_early_reduction(name_, slot);
       graph::Slot<K, V>* const to = find_slot<V>(slot);
       if (to == nullptr) refuse_input_type<V>(slot);
       if (to->gathers) graph::refuse_reduction(name_, slot);

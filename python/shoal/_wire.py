@@ -53,9 +53,15 @@ def _is_found_by_name(function):
     return found is function
 
 
+def _may_be_short(obj):
+    """Whether it may be sent as plain text: a long one is not copied to find out."""
+    kind = type(obj)
+    return kind in PLAIN and (kind not in (str, bytes) or len(obj) <= _SHORT)
+
+
 def dump(obj, what="the value", function=None):
     """A pair of bytes and a list of buffers. Errors call it `what`, with the name of a function."""
-    if type(obj) in PLAIN:
+    if _may_be_short(obj):
         body = marshal.dumps(obj, _MARSHAL)
         if len(body) <= _SHORT:
             return body, []
@@ -102,7 +108,7 @@ def dump_call(function, arguments, keywords, what):
     """As dump(), of a call. A function goes as two names: pickle takes a microsecond for it."""
     if type(function) is types.FunctionType and _is_found_by_name(function):
         call = function.__module__, function.__qualname__, arguments, keywords
-        if not keywords and PLAIN.issuperset(map(type, arguments)):
+        if not keywords and all(map(_may_be_short, arguments)):
             body = marshal.dumps(call, _MARSHAL)
             if len(body) <= _SHORT:
                 return body, []

@@ -78,8 +78,8 @@ void find_places(sched::TaskPlaces& places) {
   static auto* const asker = new Asker;  // never freed: a thread may ask at the end of the process
   try {
     asker->find(places);
-  } catch (const Error&) {
-    return;  // no thread: the report goes on
+  } catch (const std::exception&) {
+    return;  // no thread or no memory: the report goes on
   }
 }
 

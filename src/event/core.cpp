@@ -40,7 +40,7 @@ class EventWait final : public sched::Waitable {
   bool enlist(sync::Waiter& waiter) override;
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] const sched::TaskScope* ends_with() const override { return &core_.team_; }
+  [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &core_.team_; }
 
   /// Waits for the events and returns them. **Errors**: as sched::wait_for(); then its events are
   /// matched with other consumers, and nothing refers to this object any more.
@@ -496,7 +496,7 @@ std::vector<Payload> EventWait::wait() {
   const bool is_ready = submit();
   try {
     if (!is_ready) {
-      core_.team_.wait_for_part([this] { core_.locks_.wait_without([this] { wait_here(); }); });
+      core_.locks_.wait_without([this] { core_.team_.wait_for_part([this] { wait_here(); }); });
     }
   } catch (...) {
     give_back();

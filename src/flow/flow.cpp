@@ -281,7 +281,7 @@ class Granted final : public sched::Waitable {
   [[nodiscard]] bool is_over() const override { return grant_.is_over(); }
   [[nodiscard]] bool needs(const sched::Task& task) const override { return grant_.needs(task); }
   [[nodiscard]] std::uint64_t join() const override { return grant_.join(); }
-  [[nodiscard]] const sched::TaskScope* ends_with() const override { return &team_; }
+  [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &team_; }
 
  private:
   sched::Completion& grant_;

@@ -32,7 +32,7 @@ void say(std::string_view text) noexcept {
   try {
     const auto replace = replace_words.load();
     if (replace != nullptr) text = replaced = replace(std::string(text));
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     // The words stay.
   }
   env::write_to_standard_error({"shoal: ", text, "\n"});

@@ -142,10 +142,7 @@ bool poll_until(const Scheduler& scheduler, FunctionRef<bool()> is_over) {
 
 namespace {
 
-/// For a wait that was cancelled, with its team and not with the world.
-void throw_if_ended(const Waitable& what) {
-  const TaskScope* const team = what.ends_with();
-  if (team == nullptr || !team->failed() || what.scheduler().scope().failed()) return;
+[[noreturn]] void throw_ended(const Waitable& what) {
   throw CancelledError(what.describe() + ": its team has failed");
 }
 
@@ -164,10 +161,10 @@ void wait_for(Waitable& what) {
     }
     const bool notified_by_scope = task.is_main() && !what.ends_by_itself();
     if (notified_by_scope) worker->fibers.task()->before_parking();
-    const bool is_over = park(*worker, what);
+    const WaitEnd end = park(*worker, what);
     task.tell_goes_on();
-    if (is_over) return;
-    throw_if_ended(what);
+    if (end == WaitEnd::over) return;
+    if (end == WaitEnd::ended) throw_ended(what);
     if (notified_by_scope) scheduler.scope().throw_to_main();
     tell_main_of_failure(scheduler);
   } else {
@@ -179,7 +176,7 @@ void wait_for(Waitable& what) {
     if (list.enlist(waiter, &scheduler.scope())) waiter.wait();
     list.remove(waiter);
     if (!waiter.cancelled) return;
-    throw_if_ended(what);
+    if (waiter.ended) throw_ended(what);
     if (!scheduler.scope().failed()) {
       throw CancelledError(what.describe() + ": the run has ended, and nothing ends the wait");
     }

@@ -63,10 +63,10 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
   // A failure that comes after this look finds it in the list.
-  const bool is_refused = (scope != nullptr && scope->failed()) ||
-                          (one.ends_with != nullptr && one.ends_with->failed()) ||
-                          (closed_to_threads_ && one.task == nullptr);
-  if (is_refused && one.is_cancellable) {
+  const bool is_refused =
+      (scope != nullptr && scope->failed()) || (closed_to_threads_ && one.task == nullptr);
+  one.ended = !is_refused && one.ending_scope != nullptr && one.ending_scope->failed();
+  if ((is_refused || one.ended) && one.is_cancellable) {
     static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
     return false;
@@ -83,11 +83,12 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   return false;
 }
 
-void ParkedList::take_out(Parked& one, Parked*& taken) {
+bool ParkedList::take_out(Parked& one, Parked*& taken) {
   auto& waiter = static_cast<ParkedWaiter&>(one);
-  if (!one.is_cancellable || !one.waitable->withdraw(waiter)) return;
+  if (!one.is_cancellable || !one.waitable->withdraw(waiter)) return false;
   one.cancelled = true;
   one.taken_next = std::exchange(taken, &one);
+  return true;
 }
 
 // The tasks stay parked until they are woken here.
@@ -110,8 +111,9 @@ int ParkedList::cancel(const TaskScope* scope) {
     for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
       if (one->waitable == nullptr) continue;
       const bool is_told = one->is_waiting_main() ? main : !main && one->is_within(*scope);
-      const bool ends = !main && one->ends_with != nullptr && one->ends_with->is_within(*scope);
-      if (is_told || ends) take_out(*one, taken);
+      const bool ends =
+          !main && one->ending_scope != nullptr && one->ending_scope->is_within(*scope);
+      if ((is_told || ends) && take_out(*one, taken)) one->ended = !is_told;
     }
   }
   return release(taken, !main);
@@ -123,7 +125,8 @@ void ParkedList::close_to_threads() {
     const sync::Lock lock(mutex_);
     closed_to_threads_ = true;
     for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
-      if (one->waitable != nullptr && one->task == nullptr) take_out(*one, taken);
+      if (one->waitable == nullptr || one->task != nullptr) continue;
+      static_cast<void>(take_out(*one, taken));
     }
   }
   release(taken, true);

@@ -43,12 +43,13 @@ struct Parked {
   bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
   bool polls = false;           // that, or yield(): to go on is no progress of the program
   bool is_cancellable = true;   // likewise
-  const TaskScope* ends_with = nullptr;  // likewise; never the world's
-  bool counted = true;                   // for detection it runs
-  bool cancelled = false;                // set by the thread that takes it out of what it waits for
-  bool in_list = false;                  // guarded by the list's lock
-  sync::ListLink<Parked> place;          // likewise
-  Parked* taken_next = nullptr;          // of those that cancel() has taken out
+  const TaskScope* ending_scope = nullptr;  // likewise; not the world's, whose failure ends all
+  bool counted = true;                      // for detection it runs
+  bool cancelled = false;        // set by the thread that takes it out of what it waits for
+  bool ended = false;            // likewise; by the failure of ending_scope
+  bool in_list = false;          // guarded by the list's lock
+  sync::ListLink<Parked> place;  // likewise
+  Parked* taken_next = nullptr;  // of those that cancel() has taken out
 
   /// Sets the object that the task waits for.
   void stand_in(Waitable& one) {
@@ -56,8 +57,8 @@ struct Parked {
     ends_by_itself = polls = one.ends_by_itself();
     if (ends_by_itself) due_ns = one.due_ns();
     is_cancellable = one.is_cancellable();
-    ends_with = one.ends_with();
-    if (ends_with != nullptr && ends_with->outer() == nullptr) ends_with = nullptr;
+    ending_scope = one.ending_scope();
+    if (ending_scope != nullptr && ending_scope->outer() == nullptr) ending_scope = nullptr;
   }
   [[nodiscard]] std::string where() const;
   [[nodiscard]] std::string name() const;
@@ -135,8 +136,8 @@ class ParkedList {
   void link(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
   void unlink(ParkedWaiter& one) SHOAL_REQUIRES(mutex_);
   /// Takes a waiter that is to be cancelled out of what it waits for, unless it was woken, and puts
-  /// it before `taken`.
-  static void take_out(Parked& one, Parked*& taken);
+  /// it before `taken`; returns whether it did.
+  static bool take_out(Parked& one, Parked*& taken);
   /// Lets those that were taken out go on; returns their number.
   static int release(Parked* taken, bool tell_scope);
 

@@ -161,7 +161,7 @@ void suspend(Worker& worker, const char* what, const Publish& publish, bool last
   list.remove(waiter);
 }
 
-bool park(Worker& worker, Waitable& what) {
+WaitEnd park(Worker& worker, Waitable& what) {
   if constexpr (shoal::detail::kCountsLocks)
     shoal::detail::check_no_lock_held("a task is parked", what.describe());
   const sync::Quiet quiet;
@@ -177,7 +177,8 @@ bool park(Worker& worker, Waitable& what) {
   leave(worker, next, task->bound, &enlist, &waiter);
   sync::observe(&waiter);
   list.remove(waiter);
-  return !waiter.cancelled;
+  if (!waiter.cancelled) return WaitEnd::over;
+  return waiter.ended ? WaitEnd::ended : WaitEnd::cancelled;
 }
 
 namespace {

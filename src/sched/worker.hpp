@@ -157,9 +157,11 @@ void set_current_worker(Worker* worker);
 /// names the operation. The worker continues the task at once or, if `last`, after the ready ones.
 void suspend(Worker& worker, const char* what, const Publish& publish, bool last = false);
 
-/// Parks the running task in `what`, see sched::wait_for(); returns false if the wait was
-/// cancelled.
-[[nodiscard]] bool park(Worker& worker, Waitable& what);
+/// How a wait has come to its end.
+enum class WaitEnd { over, cancelled, ended };  // ended: by the failure of its ending_scope()
+
+/// Parks the running task in `what`, see sched::wait_for().
+[[nodiscard]] WaitEnd park(Worker& worker, Waitable& what);
 
 /// Runs the next task of the deque on the stack of the running task, if `what` needs it; returns
 /// false if it does not, or if the task must not run there.

@@ -373,8 +373,7 @@ void TeamCore::wait_for_part(FunctionRef<void()> wait_here) {
     const bool is_outside = task != nullptr && (own == nullptr || !own->is_within(*this));
     if (is_world() || !failed() || !is_outside) throw;
   }
-  // Not in the handler of the exception: a task waits without one.
-  wait();
+  team::leave_failed(*state_);  // not in the handler of the exception: it waits
 }
 
 void TeamCore::park_member(const team::WaitedOperation& what, FunctionRef<bool()> is_over) {

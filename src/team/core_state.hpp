@@ -371,6 +371,8 @@ void wait_until_ended(CoreState& core);
 /// Waits, in a task outside a team that has failed, until none of the team's tasks is left on
 /// this rank.
 void drain(CoreState& core);
+/// Ends the wait of a caller outside of the team, which has failed: see TeamCore::wait_for_part().
+[[noreturn]] void leave_failed(CoreState& core);
 /// Starts to handle messages of the team.
 void open_core(CoreState& core);
 

@@ -57,13 +57,10 @@ class Meeting final : public sched::Waitable {
 
 }  // namespace
 
-// The caller is about to unwind, because an outer team has failed: tasks of this one, which are
-// dropped unless they run, may use objects on its stack. Before a main function unwinds, all of
-// them have ended, and also before a task of this team does, which ends with the others.
-void drain(CoreState& core) {
-  if (sched::in_main_function()) return;
-  const sched::TaskScope* const own = sched::current_task()->scope;
-  if (own != nullptr && own->is_within(core.team)) return;
+namespace {
+
+// Waits until tasks of the team, which has failed, have ended on this rank.
+void await_rest(CoreState& core) {
   sched::tell_parks();  // these tasks may wait for what it has
   while (!is_at_rest_here(core)) {
     sched::block(core.scheduler().env(), "the end of the tasks of a team that failed",
@@ -75,6 +72,27 @@ void drain(CoreState& core) {
                  });
   }
   sched::tell_goes_on();
+}
+
+}  // namespace
+
+// The caller is about to unwind, because an outer team has failed: tasks of this one, which are
+// dropped unless they run, may use objects on its stack. Before a main function unwinds, all of
+// them have ended, and also before a task of this team does, which ends with the others.
+void drain(CoreState& core) {
+  if (sched::in_main_function()) return;
+  const sched::TaskScope* const own = sched::current_task()->scope;
+  if (own == nullptr || !own->is_within(core.team)) await_rest(core);
+}
+
+// Not by a meeting, which has one task of each rank: several may wait, on some of the ranks.
+void leave_failed(CoreState& core) {
+  await_rest(core);
+  sched::tell_main_of_failure(core.scheduler());  // the world may have failed meanwhile
+  if (sched::in_main_function()) throw_failure(core);
+  const sched::TaskScope* const own = sched::current_task()->scope;
+  if (own != nullptr && own->failed()) throw CancelledError("the team of the task has failed");
+  throw TaskError(*failure_of(core));
 }
 
 namespace {

@@ -156,6 +156,7 @@ void slow_link(Advice& advice) {
     const std::int64_t arrived = message.received != kNever ? message.received : message.handled;
     if (message.from < 0 || message.to < 0 || message.from == message.to) continue;
     if (message.sent == kNever || arrived == kNever) continue;
+    if (are_of_one_host({message.from, message.to})) continue;
     const Blocked blocked = blocked_before(advice.model, message);
     const std::int64_t until = blocked.busy_since == kNever ? arrived : blocked.busy_since;
     ways[size_class_of(message)][{message.from, message.to}].push_back(
@@ -174,7 +175,7 @@ void slow_link(Advice& advice) {
     for (const auto& [pair, times] : pairs) {
       const double own = lower_median(times);
       const double lost = (own - usual) * static_cast<double>(times.size());
-      if (own < kSlower * usual || lost <= worst || are_of_one_host(pair)) continue;
+      if (own < kSlower * usual || lost <= worst) continue;
       worst = lost;
       slowest = pair;
       of_size = size;

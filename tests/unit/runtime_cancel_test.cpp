@@ -188,6 +188,75 @@ TEST(Cancel, EndsWaitsOfTheMainFunctionForPartsOfTheTeam) {
   }
 }
 
+// Several of a rank, while the main function is in wait() of the team; with named locks, which they
+// have again.
+TEST(Cancel, EndsWaitsOfTasksOutsideOfTheTeam) {
+  expect_well([](World& world) {
+    constexpr int kTasks = 3;
+    std::atomic<int> told{0};
+    Team team(world, {Rank(0), Rank(1)}, "solver");
+    shoal::Events events(team);
+    shoal::Events outer(world);
+    for (int i = 0; i < kTasks; ++i) {
+      world.spawn([&, i] {
+        const std::string lock = "lock " + std::to_string(i);
+        outer.lock(lock);
+        try {
+          static_cast<void>(events.wait({{Rank(0), "never"}}));
+        } catch (const shoal::TaskError& error) {
+          EXPECT_THAT(error.what(), HasSubstr(kText));
+          EXPECT_TRUE(error.is_cancellation());
+          ++told;
+        }
+        outer.unlock(lock);
+      });
+    }
+    if (team.rank() == 1) {
+      shoal::sleep_for(microseconds(300));
+      team.cancel("too large");
+    }
+    EXPECT_EQ(text_of_wait(team), kText);
+    world.wait();
+    EXPECT_EQ(told, kTasks);
+  });
+}
+
+// Whichever comes first, the world ends with its own error, when its tasks have ended, which use
+// the stack of the main function.
+TEST(Cancel, OfATeamInAFailedWorld_IsTheErrorOfTheWorld) {
+  expect_named(
+      [](World& world) {
+        std::array<int, 20> steps{};
+        Team team(world, {Rank(0), Rank(1)}, "solver");
+        shoal::Events events(team);
+        if (world.rank() == 1) {
+          world.spawn([] {
+            shoal::sleep_for(microseconds(200));
+            throw std::runtime_error("no disk");
+          });
+        }
+        world.spawn([&steps] {
+          for (int& step : steps) {
+            shoal::sleep_for(microseconds(20));
+            ++step;
+          }
+        });
+        if (team.rank() == 1) {
+          team.spawn([&team] {
+            shoal::sleep_for(microseconds(200));
+            team.cancel("too large");
+          });
+        }
+        try {
+          static_cast<void>(events.wait({{Rank(0), "never"}}));
+        } catch (const shoal::TaskError& error) {
+          if (!error.is_cancellation()) throw;
+        }
+        world.wait();
+      },
+      {"no disk"});
+}
+
 TEST(Cancel, ReachesGroupsOfTheTeamsTasks) {
   expect_well([](World& world) {
     Team team(world, {Rank(0), Rank(1)}, "solver");

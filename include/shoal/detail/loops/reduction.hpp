@@ -120,6 +120,11 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
   static_assert(std::is_invocable_r_v<T, const Combine&, T, T>,
                 "shoal: combine(a, b) of a reduction takes and returns values of the type of the "
                 "identity");
+  if constexpr (std::is_invocable_v<const Combine&, T, T>) {
+    static_assert(!truncates_result_v<std::invoke_result_t<const Combine&, T, T>, T>,
+                  "shoal: what combine(a, b) of this reduction returns would lose a part, for the "
+                  "type of the result is that of the identity: give 0.0 in place of 0, say");
+  }
   if (count == 0) {
     check_caller(call);
     return identity;

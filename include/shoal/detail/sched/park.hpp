@@ -44,8 +44,9 @@ class Waitable {
   /// even then. Called once, when a task begins to wait.
   [[nodiscard]] virtual bool is_cancellable() const { return true; }
   /// Returns the scope of a team whose failure ends the wait of tasks outside of it, too, since
-  /// nothing of it comes then; nullptr: there is none. Called once, when a task begins to wait.
-  [[nodiscard]] virtual const TaskScope* ends_with() const { return nullptr; }
+  /// nothing of it comes then; nullptr: there is none. Such a wait is within
+  /// TeamCore::wait_for_part(). Called once, when a task begins to wait.
+  [[nodiscard]] virtual const TaskScope* ending_scope() const { return nullptr; }
 
   /// Returns whether there is certainly nothing to wait for; once true, it stays so. Called by the
   /// task that would wait, to spare it the wait.

@@ -332,9 +332,10 @@ class TeamCore final : public sched::TaskScope {
   /// TaskError, the same on every rank, when a task or handler threw; StuckError when nothing runs
   /// any more and something still waits; CheckError for another caller.
   void wait();
-  /// Calls wait_here(), a wait for something of the team that ends when the team fails (see
-  /// Waitable::ends_with()): a caller outside of the team then waits until the tasks of the team
-  /// have ended. **Errors**: those of wait_here(); then those of wait().
+  /// Calls wait_here(), a wait for something of the team that ends when the team fails, see
+  /// Waitable::ending_scope(). A caller outside of the team then waits until the team's tasks on
+  /// this rank have ended, which may use its stack. **Errors**: those of wait_here(); then the
+  /// failure of the team, of which a main function counts as told, as by wait().
   void wait_for_part(FunctionRef<void()> wait_here);
   /// Parks the member in the collective operation `what`, until unpark_member(), unless
   /// `is_over()`, which is called once the member is parked, returns true. **Caller**, **Errors**:
