@@ -469,10 +469,12 @@ TEST(Config, UnknownVariable_IsRefusedWithTheNearest) {
 }
 
 TEST(Config, UnknownVariableThatIsNearToNoOption_IsAWarning) {
-  EXPECT_THAT(parse({}, {{"SHOAL_HELP", "1"}, {"SHOAL_BIN", "/opt/shoal/bin"}}).warnings,
-              ElementsAre(AllOf(HasSubstr("warning: environment variable SHOAL_BIN is unknown"),
+  EXPECT_THAT(parse({}, {{"SHOAL_HELP", "1"}, {"SHOAL_FIN", "1"}}).warnings,
+              ElementsAre(AllOf(HasSubstr("warning: environment variable SHOAL_FIN is unknown"),
                                 HasSubstr("did you mean SHOAL_PIN?")),
                           HasSubstr("variable SHOAL_HELP is unknown and has no effect")));
+  EXPECT_THAT(parse({}, {{"SHOAL_BIN", "/opt/bin"}, {"SHOAL_LIB", "/opt/lib"}}).warnings,
+              testing::IsEmpty());  // of a module of shoal
 }
 
 TEST(Config, NamesOfOtherLibraries_GetTheOptionOfShoal) {
