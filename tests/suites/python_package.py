@@ -195,8 +195,8 @@ class StableAbi(Wheels):
                 events = self.runs_on(venv, "shoal-trace", "convert", "--to", "csv", "-o", "-",
                                       trace)
                 for name in ("where", "distant", "fail"):  # called by other ranks
-                    self.assertIn(f',"{name}"\n', events)
-                self.assertNotIn(',"task"\n', events)
+                    self.assertIn(f',"{name}",', events)
+                self.assertNotIn(',"task",', events)
                 stuck = self.run_command(
                     [venv / "bin/python", suite.SOURCE / "tests/python/failing.py", "stuck_call",
                      "--ranks", 2], code=1)
