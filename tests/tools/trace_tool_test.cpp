@@ -356,8 +356,7 @@ TEST_F(TraceTool, LargeMessages_HaveTheSizeOfTheirPayload) {
   EXPECT_THAT(summary_text(found.model, found.found), HasSubstr("3 messages, 80 MiB"));
   Input input(file("sizes"));
   to_csv(input, file("t.csv"));
-  EXPECT_THAT(text_of("t.csv"),
-              HasSubstr("," + std::to_string(peer_bytes(1, kHeader + kPayload)) + ","));
+  EXPECT_THAT(text_of("t.csv"), HasSubstr("," + std::to_string(kHeader + kPayload) + ","));
 }
 
 TEST_F(TraceTool, BusyReceiver_IsNamedAndTheNetworkIsNot) {
@@ -1179,12 +1178,12 @@ TEST_F(TraceTool, Csv_HasALineForEachEvent) {
   std::istringstream lines(text_of("t.csv"));
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "time_ns,rank,worker,track,category,event,id,value,name");
+  EXPECT_EQ(line, "time_ns,rank,worker,track,category,event,id,value,name,peer");
   std::uint64_t count = 0;
   std::uint64_t last = 0;
   while (std::getline(lines, line)) {
     ++count;
-    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 8) << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 9) << line;
     const std::uint64_t time = std::stoull(line);
     EXPECT_GE(time, last);
     last = time;
