@@ -220,7 +220,7 @@ def _serve(world, body, buffers):
     """Runs a call of another rank."""
     try:
         function, arguments, keywords = _wire.load_call(body, buffers)
-        result = contextvars.Context().run(_invoke_in, world, function, arguments, keywords)
+        result = _in_world(world, _invoke, function, arguments, keywords)
         return False, _wire.dump(result, "the result of", function)
     except _errors.CancelledError:
         raise
@@ -231,12 +231,7 @@ def _serve(world, body, buffers):
 def _deliver(world, body, buffers):
     """Runs the handler of a message."""
     function, arguments, keywords = _wire.load_call(body, buffers)
-    contextvars.Context().run(_invoke_in, world, function, arguments, keywords)
-
-
-def _invoke_in(world, function, arguments, keywords):
-    _current.set(world)
-    return _invoke(function, arguments, keywords)
+    _in_world(world, _invoke, function, arguments, keywords)
 
 
 def _invoke(function, arguments, keywords):

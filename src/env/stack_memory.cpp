@@ -66,7 +66,7 @@ StackMemory::StackMemory(std::size_t stack_bytes, Guards guards, std::size_t map
 StackMemory::~StackMemory() {
   for (const Slab& slab : slabs_) {
     if (slab.kept) continue;
-    forget_frames(slab.begin, slab.size_bytes);  // whoever gets these addresses next
+    forget_frames(slab.begin, slab.size_bytes);  // the next mapping must not inherit marks
     munmap(slab.begin, slab.size_bytes);
   }
   mapped_->fetch_sub(mapped_here_, std::memory_order_relaxed);

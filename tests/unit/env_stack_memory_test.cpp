@@ -221,7 +221,7 @@ std::size_t resident_pages() {
   return resident;
 }
 
-// What is mapped at these addresses next would get false reports.
+// Else the next mapping of these addresses gets false reports.
 TEST(StackMemory, FramesAreForgottenWithTheStacks) {
 #ifdef SHOAL_ASAN
   void* bottom = nullptr;

@@ -120,7 +120,7 @@ TEST(Cancel, ReachesGraphsFlowsAndNestedTeams) {
   });
 }
 
-/// What the main function waits in, which is no task of the team.
+/// Waits of the main function, which does not belong to the team.
 enum class Waits {
   in_get,
   in_wait,
