@@ -21,6 +21,12 @@ inline constexpr double kNegligible = 0.01;  // likewise
 /// Sums by name.
 using Sums = std::map<NameId, std::int64_t>;
 
+/// What else may explain a part of a hint's cost, and does not show in the trace.
+struct Doubt {
+  std::int64_t ns = 0;
+  std::string_view text = "The host of a virtual machine may have held processors for that time";
+};
+
 /// The hints of one run so far.
 class Advice {
  public:
@@ -34,12 +40,18 @@ class Advice {
     hints_.push_back({std::move(about), std::move(text)});
   }
   /// Adds a hint by times, unless other programs may explain so much of its cost that less than
-  /// `least` is left, with which no run gets it. Returns whether it did.
-  bool add_timed(double least, HintSubject about, std::string text) {
+  /// `least` is left, with which no run gets it; if the doubt may, it is a note. Returns whether
+  /// the hint was added.
+  bool add_timed(double least, HintSubject about, std::string text, Doubt doubt = {}) {
     if (about.share - disturbance.largest_cost() < least) {
       const bool is_known =
           std::find(left_out_.begin(), left_out_.end(), about.kind) != left_out_.end();
       if (!is_known) left_out_.push_back(about.kind);
+      return false;
+    }
+    if (about.share - number(doubt.ns) / duration() < least) {
+      note(text + ". " + std::string(doubt.text) +
+           ": record the run again, and look here if it says so again");
       return false;
     }
     add(std::move(about), std::move(text));

@@ -273,23 +273,19 @@ Blocked blocked_before(const Model& model, const Message& message) {
   return found;
 }
 
-namespace {
-
-/// Makes one of stretches of time that overlap.
-void join(std::vector<std::pair<std::int64_t, std::int64_t>>& times) {
-  std::sort(times.begin(), times.end());
+void join(std::vector<Stretch>& all) {
+  std::sort(all.begin(), all.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
   std::size_t kept = 0;
-  for (const auto& [begin, end] : times) {
-    if (kept > 0 && begin <= times[kept - 1].second) {
-      times[kept - 1].second = std::max(times[kept - 1].second, end);
+  for (const Stretch& one : all) {
+    if (kept > 0 && one.begin <= all[kept - 1].end) {
+      all[kept - 1].end = std::max(all[kept - 1].end, one.end);
     } else {
-      times[kept++] = {begin, end};
+      all[kept++] = one;
     }
   }
-  times.resize(kept);
+  all.resize(kept);
 }
-
-}  // namespace
 
 std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLoad>& loads) {
   const bool knows_gaps = model.knows_idleness();
@@ -331,11 +327,11 @@ std::vector<RankUsage> rank_usage(const Model& model, const std::map<int, RankLo
   for (const Interval& interval : model.intervals) {
     if (interval.what != Interval::What::window) continue;
     const auto rank = by_rank.find(model.rank_of(interval.track));
-    if (rank != by_rank.end()) rank->second.full.emplace_back(interval.begin, interval.end);
+    if (rank != by_rank.end()) rank->second.full.push_back({interval.begin, interval.end});
   }
   for (auto& [rank, sum] : by_rank) {
     join(sum.full);
-    for (const auto& [begin, end] : sum.full) sum.window_full += end - begin;
+    for (const Stretch& one : sum.full) sum.window_full += one.end - one.begin;
   }
   std::vector<RankUsage> all;
   for (auto& [rank, sum] : by_rank) {

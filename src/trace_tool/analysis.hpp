@@ -144,7 +144,7 @@ struct RankUsage {
   int workers = 0;  // tracks that ran tasks or slept
   Usage sum;
   // Stretches of time in which a sender waited for room in a window, or several did, apart.
-  std::vector<std::pair<std::int64_t, std::int64_t>> full;
+  std::vector<Stretch> full;
   std::int64_t window_full = 0;  // their sum
   std::vector<IdleCause> idle;   // largest first
   std::int64_t idle_ns = 0;
@@ -230,7 +230,9 @@ struct Blocked {
 /// Time for which an idle worker waited until the task that makes tasks had made `next`.
 [[nodiscard]] std::int64_t insertion_wait(const Model& model, std::int64_t idle_since,
                                           const Segment& next);
-/// Part of [begin, end) in which a track was busy.
+/// Makes one of stretches that overlap, and puts them in the order of time.
+void join(std::vector<Stretch>& all);
+/// Part of [begin, end) in which a track was busy, of stretches in the order of time, apart.
 [[nodiscard]] std::int64_t busy_within(const std::vector<Stretch>& of_track, std::int64_t begin,
                                        std::int64_t end);
 [[nodiscard]] Remarks remarks_on(const Model& model, const Analysis& analysis);

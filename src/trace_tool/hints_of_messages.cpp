@@ -33,20 +33,60 @@ bool waits_in_place(const Model& model, const Interval& window) {
   return at != here.end() && at->begin <= window.begin && at->end >= window.end;
 }
 
+/// Time of the waits for room in which the receiver did nothing, or a handler took much longer than
+/// usual. 0 without a record of the receiver.
+std::int64_t stood_still(const Model& model, int rank, const std::vector<Interval>& waits) {
+  constexpr double kLong = 4;
+  std::vector<Stretch> working;
+  std::map<NameId, std::vector<double>> handlers;
+  for (std::uint32_t track = 0; track < model.busy.size(); ++track) {
+    if (model.rank_of(track) != rank) continue;
+    working.insert(working.end(), model.busy[track].begin(), model.busy[track].end());
+  }
+  for (const Interval& one : model.intervals) {
+    if (model.rank_of(one.track) != rank) continue;
+    if (one.what == Interval::What::progress) working.push_back({one.begin, one.end});
+    if (one.what == Interval::What::handler) {
+      handlers[one.name].push_back(number(one.end - one.begin));
+    }
+  }
+  if (working.empty()) return 0;
+  join(working);
+  std::map<NameId, std::int64_t> most;
+  for (auto& [name, times] : handlers) {
+    most[name] = static_cast<std::int64_t>(kLong * lower_median(times));
+  }
+  std::vector<Stretch> held;
+  for (const Interval& one : model.intervals) {
+    if (one.what != Interval::What::handler || model.rank_of(one.track) != rank) continue;
+    const std::int64_t begin = one.begin + most[one.name];
+    if (begin < one.end) held.push_back({begin, one.end});
+  }
+  join(held);
+  std::int64_t sum = 0;
+  for (const Interval& wait : waits) {
+    sum += wait.end - wait.begin - busy_within(working, wait.begin, wait.end) +
+           busy_within(held, wait.begin, wait.end);
+  }
+  return sum;
+}
+
 /// Senders wait for room in a window, and their workers have nothing else to do.
 void full_windows(Advice& advice) {
   for (const RankUsage& rank : advice.analysis.ranks) {
     std::int64_t idle = 0;
     for (std::uint32_t track = 0; track < advice.model.usage.size(); ++track) {
       if (advice.model.rank_of(track) != rank.rank || !is_worker(advice.model, track)) continue;
-      for (const auto& [begin, end] : rank.full) {
-        idle += end - begin - busy_within(advice.model.busy[track], begin, end);
+      for (const Stretch& one : rank.full) {
+        idle += one.end - one.begin - busy_within(advice.model.busy[track], one.begin, one.end);
       }
     }
     std::map<int, std::int64_t> targets;
+    std::map<int, std::vector<Interval>> waits;  // likewise
     for (const Interval& interval : advice.model.intervals) {
       if (interval.what != Interval::What::window) continue;
       if (advice.model.rank_of(interval.track) != rank.rank) continue;
+      waits[static_cast<int>(interval.value)].push_back(interval);
       targets[static_cast<int>(interval.value)] += interval.end - interval.begin;
       if (waits_in_place(advice.model, interval)) idle += interval.end - interval.begin;
     }
@@ -56,6 +96,8 @@ void full_windows(Advice& advice) {
         std::max_element(targets.begin(), targets.end(), [](const auto& a, const auto& b) {
           return a.second < b.second;
         })->first;
+    const double still =
+        number(stood_still(advice.model, most, waits[most])) / number(targets[most]);
     advice.add_timed(
         kNoticeable, {"window-full", cost, name_of_messages(advice, rank.rank, most), rank.rank},
         fmt::format("on rank {}, senders wait for room in a window of messages for {} of the run, "
@@ -63,7 +105,10 @@ void full_windows(Advice& advice) {
                     "that rank takes messages too slowly. Send less to it, in larger messages, or "
                     "enlarge the window",
                     rank.rank, share_text(number(rank.window_full), advice.duration()), most,
-                    share_text(cost, 1)));
+                    share_text(cost, 1)),
+        {static_cast<std::int64_t>(cost * still * advice.duration()),
+         "But that rank did nothing for most of this time, or stood still in a handler: other "
+         "programs, the host of a virtual machine or the network may have held it up"});
   }
 }
 

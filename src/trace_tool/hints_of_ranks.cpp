@@ -122,17 +122,11 @@ void outliers(Advice& advice) {
         key == advice.model.keys.end() ? "time " + time_text(number(worst.start))
                                        : "key " + key->second,
         advice.model.rank_of(worst.track), time_text(number(worst.busy)), time_text(usual));
-    const bool is_once = lost - most < kNoticeable * advice.duration();
-    if (is_once && advice.disturbance.may_be_held) {
-      advice.note(text +
-                  ". The host of a virtual machine may have held its processor for that time: "
-                  "record the run again, and look at the task if it is as long again");
-      continue;
-    }
     advice.add_timed(kNoticeable,
                      {"outlier", lost / advice.duration(), advice.model.input().name(name),
                       advice.model.rank_of(worst.track)},
-                     std::move(text));
+                     std::move(text),
+                     {advice.disturbance.may_be_held ? static_cast<std::int64_t>(most) : 0});
   }
 }
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 namespace shoal::trace_tool {
@@ -289,37 +291,45 @@ void steps(Advice& advice) {
                   time_text(number(waited)), time_text(most)));
 }
 
+/// Sum of the longest tenth of the times, for which the host of a virtual machine may have held
+/// processors: only what happens often is the program's.
+std::int64_t held_of(const Advice& advice, std::vector<std::int64_t> times) {
+  constexpr std::size_t kFew = 4;
+  if (!advice.disturbance.may_be_held) return 0;
+  const std::size_t count = std::min(std::max(kFew, times.size() / 10), times.size());
+  const auto few = times.begin() + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(times.begin(), few, times.end(), std::greater<>());
+  return std::accumulate(times.begin(), few, std::int64_t{0});
+}
+
 void handlers(Advice& advice) {
   constexpr double kMuch = 0.1;
-  constexpr std::int64_t kLongNs = 50'000;
-  struct Sum {
-    std::int64_t ns = 0;
-    std::int64_t count = 0;
-  };
-  std::map<std::pair<int, NameId>, Sum> sums;  // by rank and handler
+  constexpr double kLongNs = 50'000;
+  std::map<std::pair<int, NameId>, std::vector<std::int64_t>> times;  // by rank and handler
   for (const auto& of_track : advice.model.busy) {
     for (const Stretch& stretch : of_track) {
       if (!stretch.is_handler) continue;
       const Interval& interval = advice.model.intervals[stretch.index];
-      Sum& sum = sums[{advice.model.rank_of(interval.track), interval.name}];
-      sum.ns += interval.end - interval.begin;
+      std::int64_t ns = interval.end - interval.begin;
       if (interval.value < advice.model.messages.size()) {
-        sum.ns -=
-            std::min(advice.model.messages[interval.value].copied, interval.end - interval.begin);
+        ns -= std::min(advice.model.messages[interval.value].copied, ns);
       }
-      ++sum.count;
+      times[{advice.model.rank_of(interval.track), interval.name}].push_back(ns);
     }
   }
-  for (const auto& [key, sum] : sums) {
+  for (const auto& [key, all] : times) {
     const std::string& name = advice.model.input().name(key.second);
-    const double share = number(sum.ns) / advice.duration();
-    if (share < kMuch || sum.ns < kLongNs * sum.count || name.starts_with("shoal::")) continue;
-    advice.add_timed(kMuch, {"work-in-handlers", share, name, key.first},
-                     fmt::format("the handler '{}' takes {} each time, {} of the run on rank {}: "
-                                 "meanwhile the rank takes no other message, and its other workers "
-                                 "cannot help. Make it a task (Delivery::task)",
-                                 name, time_text(number(sum.ns) / number(sum.count)),
-                                 share_text(share, 1), key.first));
+    const double sum = number(std::accumulate(all.begin(), all.end(), std::int64_t{0}));
+    const double share = sum / advice.duration();
+    const double least = std::max(kMuch, kLongNs * number(all.size()) / advice.duration());
+    if (share < least || name.starts_with("shoal::")) continue;
+    advice.add_timed(
+        least, {"work-in-handlers", share, name, key.first},
+        fmt::format("the handler '{}' takes {} each time, {} of the run on rank {}: "
+                    "meanwhile the rank takes no other message, and its other workers "
+                    "cannot help. Make it a task (Delivery::task)",
+                    name, time_text(sum / number(all.size())), share_text(share, 1), key.first),
+        {held_of(advice, all)});
   }
 }
 

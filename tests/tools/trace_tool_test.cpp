@@ -749,6 +749,60 @@ TEST_F(TraceTool, Outlier_OnAVirtualMachineNeedsTwoTasks) {
   }
 }
 
+// 500 handlers of 20 us, and three long ones meanwhile windows are full; or all take 80 us.
+TEST_F(TraceTool, FullWindowsAndWorkInHandlers_AreNotSaidOfAReceiverThatStoodStill) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const std::string is_virtual : {"yes", "no"}) {
+    for (const bool is_held : {true, false}) {
+      {
+        shoal::testing::SetTime time;
+        Options options = shoal::testing::options_with(time, file("held"));
+        options.identity.emplace_back("virtual_machine", is_virtual);
+        Recorder recorder(options);
+        const std::array tracks{recorder.make_track(0, 0, "worker 0"),
+                                recorder.make_track(1, 0, "worker 0")};
+        const auto handle = [&](std::uint32_t begin_us, std::uint32_t us) {
+          tracks[1].enter();
+          time.set(std::uint64_t{begin_us} * 1000);
+          message_handled(make_id(0, 1, begin_us), intern("take"));
+          time.set(std::uint64_t{begin_us + us} * 1000);
+          message_done(make_id(0, 1, begin_us));
+        };
+        tracks[0].enter();
+        task_started(1, 0, intern("send"));
+        task_ended(1);
+        for (std::uint32_t i = 0; i < 500; ++i) handle(100 * i, is_held ? 20 : 80);
+        for (std::uint32_t i = 0; i < 3; ++i) {
+          const std::uint32_t at_us = 50'000 + i * 20'000;
+          tracks[0].enter();
+          time.set(std::uint64_t{at_us} * 1000);
+          window_full(1);
+          sleep();
+          const std::uint32_t count = is_held ? 1 : 120;
+          for (std::uint32_t j = 0; j < count; ++j) handle(at_us + j * 80, is_held ? 9600 : 80);
+          tracks[0].enter();
+          wake();
+          window_open(1);
+        }
+        Track::leave();
+        recorder.finish();
+      }
+      const Analysed run(file("held"));
+      std::vector<std::string> hints;
+      std::vector<std::string> notes;
+      const bool has_doubt = is_virtual == "yes" && is_held;
+      (has_doubt ? notes : hints)
+          .emplace_back(has_doubt ? "the handler 'take'" : "work-in-handlers");
+      (is_held ? notes : hints).emplace_back(is_held ? "room in a window" : "window-full");
+      EXPECT_THAT(run.hint_kinds(), ::testing::UnorderedElementsAreArray(hints)) << is_virtual;
+      ASSERT_EQ(run.found.notes.size(), notes.size()) << is_virtual;
+      for (std::size_t i = 0; i < notes.size(); ++i) {
+        EXPECT_THAT(run.found.notes[i], HasSubstr(notes[i]));
+      }
+    }
+  }
+}
+
 // In one round, the tasks of all other ranks take longer than those of the slow one.
 TEST_F(TraceTool, SlowRank_IsNamedBesideAMomentInWhichTheOthersAre) {
   TraceWorld world(4);

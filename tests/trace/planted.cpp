@@ -206,10 +206,10 @@ void slow(World& world, const Plan& plan) {
 
 /// One rank takes long in two steps, far from each other; opposite: all ranks do.
 void outlier(World& world, const Plan& plan) {
-  const int count = 10 * plan.size;
+  const int count = plan.size == 1 ? 16 : 30;  // so that a third long task is none too many
   run_steps(world, count, [&](int step) {
     const bool is_long = step == count / 4 || step == 3 * count / 4;
-    work(is_long && (plan.opposite || world.rank() == 2) ? 20'000 * plan.size : 4000);
+    work(is_long && (plan.opposite || world.rank() == 2) ? 30'000 * plan.size : 4000);
   });
 }
 
