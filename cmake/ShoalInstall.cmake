@@ -26,8 +26,10 @@ if(shoal_install_modules)
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/shoal/fortran")
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/shoal" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/tools/shoal-explore" DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        COMPONENT tools)
+install(TARGETS shoal-trace shoal-top RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        COMPONENT tools)
 install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/shoal_gdb.py"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/shoal/gdb")
 # It looks for the library from there.
@@ -50,7 +52,7 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/modulefile" DESTINATION "${folder}"
 
 get_property(shoal_manual_pages GLOBAL PROPERTY SHOAL_MANUAL_PAGES)
 if(shoal_manual_pages)
-  install(FILES ${shoal_manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES ${shoal_manual_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT tools)
 endif()
 install(
   EXPORT shoalTargets
@@ -151,7 +153,9 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
   set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-  set(CPACK_COMPONENTS_ALL shoal)
+  set(CPACK_COMPONENTS_ALL shoal tools)
+  set(CPACK_COMPONENT_SHOAL_GROUP shoal) # one package
+  set(CPACK_COMPONENT_TOOLS_GROUP shoal)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)

@@ -35,14 +35,29 @@ function(shoal_json_list out)
   endif()
 endfunction()
 
+# Sets `out` to what a program that was not built for AddressSanitizer preloads, so that it can load
+# a library that was: its runtime, and the C++ library whose exceptions that looks at.
+function(shoal_sanitizer_runtimes out)
+  set(${out} "" PARENT_SCOPE)
+  if(NOT SHOAL_SANITIZE MATCHES "address")
+    return()
+  endif()
+  set(names libasan.so)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(names libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)
+  endif()
+  foreach(name IN LISTS names ITEMS libstdc++.so.6)
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-file-name=${name}
+                    OUTPUT_VARIABLE path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    list(APPEND paths "${path}")
+  endforeach()
+  set(${out} ${paths} PARENT_SCOPE)
+endfunction()
+
 # Facts about this build, for tests/suites/suite.py.
 function(shoal_write_suites)
   set(launchers "")
-  set(mpis ${SHOAL_MPI_PLUGINS})
-  if(SHOAL_SANITIZE) # sanitizers know nothing of an MPI
-    set(mpis "")
-  endif()
-  foreach(mpi IN LISTS mpis)
+  foreach(mpi IN LISTS SHOAL_MPI_PLUGINS)
     shoal_mpi_launcher(${mpi} "" launcher)
     shoal_json_list(launcher ${launcher})
     list(APPEND launchers "\"${mpi}\": ${launcher}")
@@ -65,14 +80,16 @@ function(shoal_write_suites)
     endforeach()
   endforeach()
   shoal_json_list(targets ${targets})
-  shoal_json_list(mpis ${mpis})
+  shoal_json_list(mpis ${SHOAL_MPI_PLUGINS})
+  shoal_sanitizer_runtimes(preload)
+  shoal_json_list(preload ${preload})
   shoal_json_list(environment ${SHOAL_MPI_ENVIRONMENT})
   shoal_json_list(prefix ${SHOAL_TEST_LAUNCHER})
   set(includes $<TARGET_PROPERTY:shoal_shoal,INTERFACE_INCLUDE_DIRECTORIES>)
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/suites.json" CONTENT "{
 \"source\": \"${PROJECT_SOURCE_DIR}\", \"data\": \"${SHOAL_DATA_DIR}\",
 \"mpis\": ${mpis}, \"launchers\": {${launchers}}, \"mpi_environment\": ${environment},
-\"prefix\": ${prefix}, \"sanitize\": \"${SHOAL_SANITIZE}\",
+\"prefix\": ${prefix}, \"preload\": ${preload}, \"sanitize\": \"${SHOAL_SANITIZE}\",
 \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
 \"variables\": {${variables}},
 \"includes\": \"$<JOIN:$<REMOVE_DUPLICATES:${includes}>, >\",
@@ -82,14 +99,18 @@ function(shoal_write_suites)
 endfunction()
 cmake_language(DEFER CALL shoal_write_suites)
 
-# shoal_add_suites(<kind> [REST] [TIMEOUT <s>] [PROGRAMS <target>...] SUITES <name>...)
+# shoal_add_suites(<kind> [TIMEOUT <s>] [PROGRAMS <target>...] SUITES <name>...)
 # The ctest tests <kind>.<name>, of tests/suites/<kind>_<name>.py. PROGRAMS: programs that they run
-# and that this preset would not build else. `make check` runs the kinds SHOAL_CHECK_KINDS, except
-# suites with REST.
+# and that this preset would not build else. Under sanitizers, those that `make check` does not run
+# there start nothing over MPI.
 function(shoal_add_suites kind)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "REST" "TIMEOUT" "PROGRAMS;SUITES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "PROGRAMS;SUITES")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  endif()
+  set(options "")
+  if(SHOAL_SANITIZE AND NOT kind IN_LIST SHOAL_CHECK_KINDS)
+    set(options --without-mpi)
   endif()
   set(programs "")
   foreach(program IN LISTS arg_PROGRAMS)
@@ -101,10 +122,8 @@ function(shoal_add_suites kind)
   foreach(name IN LISTS arg_SUITES)
     add_test(NAME ${kind}.${name}
              COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/suites/${kind}_${name}.py"
-                     --build "${PROJECT_BINARY_DIR}")
+                     --build "${PROJECT_BINARY_DIR}" ${options})
     shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
-    if(NOT arg_REST)
-      shoal_in_check(${kind} TESTS ${kind}.${name} PROGRAMS ${programs})
-    endif()
+    shoal_in_check(${kind} TESTS ${kind}.${name} PROGRAMS ${programs})
   endforeach()
 endfunction()

@@ -20,6 +20,11 @@ function(shoal_target_defaults target)
             $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
             $<$<CXX_COMPILER_ID:Clang>:-Werror=thread-safety>)
   shoal_leave_out_paths(${target})
+  shoal_trust_headers(${target})
+endfunction()
+
+# UndefinedBehaviorSanitizer checks nothing in headers of the system.
+function(shoal_trust_headers target)
   if(SHOAL_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(list "${PROJECT_SOURCE_DIR}/cmake/undefined_ignorelist.txt")
     if(CMAKE_GENERATOR MATCHES "Ninja") # relative, so that another checkout hits the compiler cache

@@ -91,7 +91,7 @@ class PyObjectHandle {
  private:
   [[nodiscard]] Entered<Representative> get() const {
     return {
-        run_, representative_, [this] {
+        run_, representative_, [] {
           return "a distributed object has ended with the main function of its rank: use it before";
         }};
   }

@@ -33,8 +33,8 @@ class Programs(suite.Suite):
 
     def run_python(self, program, *arguments, launcher=(), code=0, **variables):
         path = suite.build().source / "tests/python" / f"{program}.py"
-        return self.run_command([*launcher, self.python, path, *arguments], code=code,
-                                environment=self.environment | variables)
+        return self.run_command([*launcher, *self.foreign(launcher), self.python, path, *arguments],
+                                code=code, environment=self.environment | variables)
 
     def run_module(self, *arguments, code=0, **variables):
         return self.run_command([self.python, "-m", "shoal", *arguments], code=code,

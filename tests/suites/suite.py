@@ -52,10 +52,12 @@ class Build:
         known = json.loads((self.folder / "tests" / "suites.json").read_text())
         self.source = pathlib.Path(known["source"])
         self.data = pathlib.Path(known["data"])  # matrices and graphs that need not be there
-        self.mpis = known["mpis"]  # the first one is tested in most layouts
+        # The first one is tested in most layouts.
+        self.mpis = [] if os.environ.get("SUITE_WITHOUT_MPI") else known["mpis"]
         self.launchers = known["launchers"]  # of each MPI, up to the number of processes
         self.mpi_environment = dict(word.split("=", 1) for word in known["mpi_environment"])
         self.sanitize = known["sanitize"]
+        self.preload = known["preload"]  # libraries of a program without this build's sanitizers
         self.prefix = known["prefix"]  # of a program without a launcher
         self.variables = known["variables"]  # of CMake, by their names
         self.timeout_scale = known["timeout_scale"]
@@ -98,6 +100,12 @@ def planted(table):
     """The bugs of tests/planted/<table>.json, by their names."""
     return {bug["name"]: bug
             for bug in json.loads((SOURCE / "tests" / "planted" / f"{table}.json").read_text())}
+
+
+def without_leaks():
+    """Environment in which AddressSanitizer does not look for leaks: both MPIs have some, of
+    libraries that they have unloaded, whose stacks name nobody."""
+    return {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
 
 class Suite(unittest.TestCase):
@@ -219,14 +227,25 @@ class Suite(unittest.TestCase):
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
         return self.run_command([*build().prefix, self.program(name), *words], code=code, **options)
 
-    def launched(self, name, mpi, processes, arguments="", **options):
+    def launched(self, name, mpi, processes, arguments="", environment=None, **options):
         """Runs a program on processes of an MPI."""
         words = shlex.split(arguments) if isinstance(arguments, str) else list(arguments)
         for word in build().launchers[mpi]:  # without it, processes keep the processor as they poll
             if word.endswith("libshoal_mpich_yield.so"):
                 self.assertTrue(os.path.exists(word), f"{word} was not built")
         return self.run_command([*build().launchers[mpi], processes, self.on_mpi(name, mpi),
-                                 *words], **options)
+                                 *words], environment=without_leaks() | (environment or {}),
+                                **options)
+
+    def foreign(self, launcher=()):
+        """Words before a program that loads libraries of this build, and was not compiled for its
+        sanitizers. Such a program may leave its memory to its end."""
+        if not build().preload:
+            return []
+        preload = build().preload + [str(word) for word in launcher
+                                     if str(word).endswith("libshoal_mpich_yield.so")]
+        words = {"LD_PRELOAD": ":".join(preload), **without_leaks()}
+        return ["env", *(f"{name}={value}" for name, value in words.items())]
 
     def prints(self, result, pattern, times=None):
         """The output has lines that match, or just so many matches; returns the first lines that
@@ -295,11 +314,14 @@ class Suite(unittest.TestCase):
 
 def main():
     """Runs the cases of the file that calls it: --build BUILD names the build, -k PATTERN chooses
-    cases."""
+    cases, --without-mpi starts none over MPI."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--build", default=os.environ.get("SUITE_BUILD", "build/dev"))
+    parser.add_argument("--without-mpi", action="store_true")
     given, others = parser.parse_known_args()
     os.environ["SUITE_BUILD"] = given.build
+    if given.without_mpi:
+        os.environ["SUITE_WITHOUT_MPI"] = "1"
     result = unittest.main(module="__main__", argv=[sys.argv[0], "-v", *others], exit=False).result
     if result.testsRun == 0 and not result.skipped:
         sys.exit("no case was chosen")
