@@ -1,6 +1,7 @@
 #include "mpi/world_battery.hpp"
 
 #include "support/large_arguments.hpp"
+#include "support/sizes.hpp"
 
 #include <array>
 #include <atomic>
@@ -31,7 +32,7 @@ void messages(World& world) {
     require(next[source]++ == number, "message {} of rank {} out of order", number, from);
     require(text == std::string(static_cast<std::size_t>(number % 100), 'x'), "text differs");
   });
-  constexpr int kCount = 500;
+  constexpr int kCount = sized(500, 100);
   for (int i = 0; i < kCount; ++i) {
     const std::string text(static_cast<std::size_t>(i % 100), 'x');
     for (int target = 0; target < size; ++target) am.send(Rank(target), world.rank(), i, text);
@@ -47,7 +48,7 @@ void messages(World& world) {
 
 /// A token goes round by tasks of a graph that the previous rank's message fulfills.
 void ring(World& world) {
-  constexpr int kHops = 1000;
+  constexpr int kHops = sized(1000, 200);
   TaskGraph<int> graph(world, "ring");
   std::atomic<int> ran{0};
   const auto next = world.make_am([&](int hop) { graph.fulfill(hop); });
@@ -65,7 +66,7 @@ void ring(World& world) {
 
 /// Payloads of several sizes to the next rank; each arrives whole and is released once.
 void large(World& world) {
-  const std::vector<std::size_t> sizes{0, 1, 1000, 100'000, 3'000'000};
+  const std::vector<std::size_t> sizes{0, 1, 1000, 100'000, sized(3'000'000, 300'000)};
   std::vector<std::vector<double>> in(sizes.size());
   std::vector<std::vector<double>> out(sizes.size());
   int arrived = 0;
@@ -120,7 +121,7 @@ void held(World& world) {
 
 /// All main functions flood the next rank beyond the window.
 void flood(World& world) {
-  constexpr std::uint64_t kCount = 100'000;
+  constexpr std::uint64_t kCount = sized(100'000, 40'000);
   std::uint64_t sum = 0;
   const auto am = world.make_am([&](std::uint64_t x) { sum += x; });
   for (std::uint64_t i = 0; i < kCount; ++i) am.send(Rank((world.rank() + 1) % world.size()), i);
@@ -170,7 +171,7 @@ void battery(World& world) {
   held(world);
   flood(world);
   collectives(world);
-  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+  for (std::uint64_t seed = 0; seed < sized(3, 1); ++seed) {
     const std::string wrong = run_large_arguments(world, seed, 10);
     require(wrong.empty(), "{}", wrong);
   }
