@@ -4,6 +4,7 @@
 #include "mpi/transport_harness.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include "net/mpi/mpi_check.hpp"
 #include "net/mpi/mpi_engine.hpp"
@@ -94,8 +95,10 @@ void a_payload_of_another_size_is_an_error(std::size_t send_bytes, std::size_t r
   Node node(options);
   const Rank to = next_process(node, node.local());
   const Rank from((node.local() + node.layout().world_size - 1) % node.layout().world_size);
-  const std::vector<std::byte> out(send_bytes);
-  std::vector<std::byte> in(receive_bytes);
+  // Without finish() MPI may send until the program ends.
+  static std::deque<std::vector<std::byte>> kept;
+  const std::vector<std::byte>& out = kept.emplace_back(send_bytes);
+  std::vector<std::byte>& in = kept.emplace_back(receive_bytes);
   FlagEvent sent;
   FlagEvent arrived;
   const std::uint32_t tag = node.transport().new_payload_tag();

@@ -7,8 +7,8 @@ import suite
 class Nodes(mpi_programs.MpiSuite):
 
     def test_four_processes_of_two_nodes(self):
-        for mpi in suite.build().mpis:
-            for name in mpi_programs.FAR:
+        for name in mpi_programs.FAR:
+            for mpi in self.mpis_of(name, 1):
                 self.run_test(name, mpi, 4, near=2)
 
 
