@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +58,16 @@ class Advice {
     }
     add(std::move(about), std::move(text));
     return true;
+  }
+
+  /// Sum of the longest fifth of the times, `few` at least, for which the host of a virtual machine
+  /// may have held processors: only what happens often is the program's.
+  [[nodiscard]] std::int64_t held_of(std::vector<double> times, std::size_t few) const {
+    if (!disturbance.may_be_held) return 0;
+    const std::size_t count = std::min(std::max(few, times.size() / 5), times.size());
+    const auto rest = times.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(times.begin(), rest, times.end(), std::greater<>());
+    return static_cast<std::int64_t>(std::accumulate(times.begin(), rest, 0.0));
   }
 
   /// Says something that the trace does not prove.

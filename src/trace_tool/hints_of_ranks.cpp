@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -75,7 +76,7 @@ bool slow_ranks(Advice& advice) {
 
 /// Few tasks that take much longer than nine tenths of their name, and that others waited for. (The
 /// longest of the others may have waited for a processor.) On a virtual machine the hint needs
-/// several: its host may have held the processor of one.
+/// several: its host may have held the processor of one, or of a fifth of them.
 void outliers(Advice& advice) {
   constexpr std::size_t kEnough = 8;
   constexpr std::size_t kUsual = 10;
@@ -99,19 +100,17 @@ void outliers(Advice& advice) {
     });
     const auto busy = [&](std::size_t i) { return number(advice.model.tasks[all[i]].busy); };
     const double usual = busy(std::max<std::size_t>(1, all.size() / kUsual));
-    double lost = 0;
-    double most = 0;
+    std::vector<double> costs;
     std::size_t count = 0;
     while (busy(count) >= kLonger * usual && count < all.size() / kUsual + 1) {
       const auto part = on_path.find(all[count]);
       if (part != on_path.end()) {
-        const double here = std::max(0.0, number(part->second) - usual);
-        lost += here;
-        most = std::max(most, here);
+        costs.push_back(std::max(0.0, number(part->second) - usual));
       }
       ++count;
     }
     if (count > std::max<std::size_t>(1, all.size() / kShare)) continue;
+    const double lost = std::accumulate(costs.begin(), costs.end(), 0.0);
     if (lost < kNoticeable * advice.duration()) continue;
     const Task& worst = advice.model.tasks[all.front()];
     const auto key = advice.model.keys.find(worst.id);
@@ -125,8 +124,7 @@ void outliers(Advice& advice) {
     advice.add_timed(kNoticeable,
                      {"outlier", lost / advice.duration(), advice.model.input().name(name),
                       advice.model.rank_of(worst.track)},
-                     std::move(text),
-                     {advice.disturbance.may_be_held ? static_cast<std::int64_t>(most) : 0});
+                     std::move(text), {advice.held_of(costs, 1)});
   }
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <string_view>
 
@@ -291,21 +290,11 @@ void steps(Advice& advice) {
                   time_text(number(waited)), time_text(most)));
 }
 
-/// Sum of the longest tenth of the times, for which the host of a virtual machine may have held
-/// processors: only what happens often is the program's.
-std::int64_t held_of(const Advice& advice, std::vector<std::int64_t> times) {
-  constexpr std::size_t kFew = 4;
-  if (!advice.disturbance.may_be_held) return 0;
-  const std::size_t count = std::min(std::max(kFew, times.size() / 10), times.size());
-  const auto few = times.begin() + static_cast<std::ptrdiff_t>(count);
-  std::nth_element(times.begin(), few, times.end(), std::greater<>());
-  return std::accumulate(times.begin(), few, std::int64_t{0});
-}
-
 void handlers(Advice& advice) {
   constexpr double kMuch = 0.1;
   constexpr double kLongNs = 50'000;
-  std::map<std::pair<int, NameId>, std::vector<std::int64_t>> times;  // by rank and handler
+  constexpr std::size_t kFew = 4;
+  std::map<std::pair<int, NameId>, std::vector<double>> times;  // by rank and handler
   for (const auto& of_track : advice.model.busy) {
     for (const Stretch& stretch : of_track) {
       if (!stretch.is_handler) continue;
@@ -314,12 +303,12 @@ void handlers(Advice& advice) {
       if (interval.value < advice.model.messages.size()) {
         ns -= std::min(advice.model.messages[interval.value].copied, ns);
       }
-      times[{advice.model.rank_of(interval.track), interval.name}].push_back(ns);
+      times[{advice.model.rank_of(interval.track), interval.name}].push_back(number(ns));
     }
   }
   for (const auto& [key, all] : times) {
     const std::string& name = advice.model.input().name(key.second);
-    const double sum = number(std::accumulate(all.begin(), all.end(), std::int64_t{0}));
+    const double sum = std::accumulate(all.begin(), all.end(), 0.0);
     const double share = sum / advice.duration();
     const double least = std::max(kMuch, kLongNs * number(all.size()) / advice.duration());
     if (share < least || name.starts_with("shoal::")) continue;
@@ -329,7 +318,7 @@ void handlers(Advice& advice) {
                     "meanwhile the rank takes no other message, and its other workers "
                     "cannot help. Make it a task (Delivery::task)",
                     name, time_text(sum / number(all.size())), share_text(share, 1), key.first),
-        {held_of(advice, all)});
+        {advice.held_of(all, kFew)});
   }
 }
 

@@ -153,12 +153,11 @@ class Sweep {
     for (const auto& [worker, count] : state.bound) {
       if (count == 0) continue;
       waiting += count;
-      // A worker that is idle itself is about to take one.
-      const bool is_free = state.idle_workers.contains(worker);
-      const int kept_off = std::min(state.idle - (is_free ? 1 : 0), count - (is_free ? 1 : 0));
-      if (kept_off <= 0 || ns == 0) continue;
+      // A worker that is idle itself is about to take one: it may just not have a processor.
+      const int kept_off = std::min(state.idle, count);
+      if (state.idle_workers.contains(worker) || kept_off == 0 || ns == 0) continue;
       load.bound[static_cast<int>(worker)] += ns * kept_off;
-      if (!is_free) load.bound_times.push_back({state.since, now_, static_cast<int>(worker)});
+      load.bound_times.push_back({state.since, now_, static_cast<int>(worker)});
     }
     for (const auto& [lock, count] : state.locks) {
       if (count > 0) load.locks[lock] += ns * std::min(state.idle, count);
