@@ -21,10 +21,17 @@ if(NOT SHOAL_CCACHE)
   set(SHOAL_TEST_CCACHE "")
 endif()
 
+# What UndefinedBehaviorSanitizer checks at each access is checked in the library alone: in tests it
+# takes a fifth of the compiler's time, and AddressSanitizer finds null pointers, too.
+add_library(shoal_test_checks INTERFACE)
+if(SHOAL_SANITIZE MATCHES "undefined")
+  target_compile_options(shoal_test_checks INTERFACE -fno-sanitize=null,alignment,vptr)
+endif()
+
 shoal_pch(
   shoal_test_pch
   OPTIONS ${SHOAL_TEST_OPTIONS}
-  LINK shoal_core GTest::gmock
+  LINK shoal_core GTest::gmock shoal_test_checks # the last of all options
   HEADERS <algorithm> <chrono> <functional> <map> <random> <set> <thread>
           <gmock/gmock.h> <gtest/gtest.h> <shoal/event.hpp> <shoal/shoal.hpp>)
 
@@ -44,7 +51,8 @@ function(shoal_test_defaults target)
   shoal_use_pch(${target} shoal_test_pch)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest) # the PCH includes it
+  target_link_libraries(${target} PRIVATE ${ARGN} GTest::gtest # the PCH includes it
+                                          shoal_test_checks)
   string(REGEX MATCH "^[a-z]+" kind "${target}")
   if(kind IN_LIST SHOAL_TESTS_ON_DEMAND)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -236,7 +236,7 @@ constexpr std::array<Option, 48> all_options{{
     {"check-payloads", "", "detect payloads damaged between processes (always in simulations)",
      [](C& c, const S& s) { c.check_payloads = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_payloads, flag_words); }},
-    {"check-graphs", "", "check uses of task graphs and global memory (simulations, debug builds: on)",
+    {"check-graphs", "", "check uses of graphs and global memory (simulations, debug builds: on)",
      [](C& c, const S& s) { c.check_graphs = parse_word(s, flag_words); },
      [](const C& c) { return show_word(c.check_graphs.value_or(false), flag_words); }},
     {"multicast-costs", "off|TIMES",

@@ -156,7 +156,7 @@ struct Failing {
   static void* another_one(int id) {
     void* const memory = SegmentCalls::of_system().attach(id);
     if (world_process() != process) return memory;
-    static std::array<std::byte, 64> other{};
+    alignas(64) static std::array<std::byte, 64> other{};
     return other.data();
   }
 };

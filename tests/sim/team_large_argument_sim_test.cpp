@@ -60,7 +60,7 @@ std::string error_of(const Config& config, const std::function<int(World&)>& pro
 }
 
 TEST(LargeArgument, OfRandomSizes_ArriveInOrder_InManyOrders) {
-  constexpr std::uint64_t kSeeds = sized(200, 10);
+  constexpr std::uint64_t kSeeds = sized(200, 6);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Config config = config_of(seed);
     if (seed % 5 == 0) config.sim_faults = "delay:p=0.3,by=200us;pause:rank=1,at=30us,for=2ms";

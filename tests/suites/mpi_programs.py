@@ -8,20 +8,21 @@ FAR = ["event_world_test", "flow_world_test", "memory_lifetime_test", "memory_wo
        "net_transport_test", "object_world_test", "runtime_call_test", "runtime_failure_test",
        "runtime_stream_test", "runtime_world_test"]
 # Tests that take long or send little: not with several nodes.
+LONG = ["runtime_huge_message_test", "runtime_stall_test"]
 NEAR = ["net_transport_funneled_test", "net_transport_init_test", "net_transport_single_test",
-        "runtime_huge_message_test", "runtime_large_arguments_test", "runtime_launch_test",
-        "runtime_stall_test"]
+        "runtime_large_arguments_test", "runtime_launch_test", *LONG]
 
 
 class MpiSuite(suite.Suite):
 
     def mpis_of(self, name, layout):
-        """Those on which a test runs in this layout: all. Under sanitizers, which make it slow, a
+        """Those on which a test runs in this layout: all. Under sanitizers, where it takes long, a
         test of several layouts has another one in each."""
         mpis = suite.build().mpis
-        if not suite.build().sanitize or name not in FAR or not mpis:
+        alternate = [*FAR, *LONG]
+        if not suite.build().sanitize or name not in alternate or not mpis:
             return mpis
-        return [mpis[(FAR.index(name) + layout) % len(mpis)]]
+        return [mpis[(alternate.index(name) + layout) % len(mpis)]]
 
     def run_test(self, name, mpi, processes, near=None):
         """The program `name` on processes of which `near` at most share memory."""

@@ -67,7 +67,7 @@ TEST(GlobalMemory, Embedded_TheBatteryHolds) {
 }
 
 TEST(GlobalMemory, Simulated_TheBatteryHoldsForManySeeds) {
-  const int seeds = sized_on_one_thread(40, 5);
+  const int seeds = sized_on_one_thread(40, 3);
   for (int seed = 0; seed < seeds; ++seed) {
     shoal::runtime::Config config =
         shoal::testing::sim_config(2 + seed % 4, 1 + seed % 2, static_cast<std::uint64_t>(seed));
