@@ -66,7 +66,7 @@ void ring(World& world) {
 
 /// Payloads of several sizes to the next rank; each arrives whole and is released once.
 void large(World& world) {
-  const std::vector<std::size_t> sizes{0, 1, 1000, 100'000, sized(3'000'000, 300'000)};
+  const std::vector<std::size_t> sizes{0, 1, 1000, 100'000, sized(3'000'000, 150'000)};
   std::vector<std::vector<double>> in(sizes.size());
   std::vector<std::vector<double>> out(sizes.size());
   int arrived = 0;
@@ -119,12 +119,18 @@ void held(World& world) {
   require(released == (world.rank() == 0 ? 0 : 2), "{} were released", released);
 }
 
-/// All main functions flood the next rank beyond the window.
+/// All main functions flood the next rank with more than the window has room for.
 void flood(World& world) {
-  constexpr std::uint64_t kCount = sized(100'000, 40'000);
+  constexpr std::uint64_t kCount = sized(20'000, 4'000);
+  using Filling = std::array<std::uint64_t, 64>;
+  static_assert(kCount * sizeof(Filling) > std::size_t{1} << 20U);  // --window-bytes
   std::uint64_t sum = 0;
-  const auto am = world.make_am([&](std::uint64_t x) { sum += x; });
-  for (std::uint64_t i = 0; i < kCount; ++i) am.send(Rank((world.rank() + 1) % world.size()), i);
+  const auto am = world.make_am([&](const Filling& filling) { sum += filling.back(); });
+  Filling filling{};
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    filling.back() = i;
+    am.send(Rank((world.rank() + 1) % world.size()), filling);
+  }
   world.wait();
   require(sum == kCount * (kCount - 1) / 2, "messages of the flood were lost");
 }
@@ -143,8 +149,11 @@ void collectives(World& world) {
   }
   // Large ones, several under way.
   const Rank last(size - 1);
-  std::vector<double> sums(50'000, world.rank().value() + 1.0);
-  std::vector<double> copies(300'000, world.rank() == last ? 2.5 : 0.0);
+  constexpr std::size_t kSums = sized(50'000, 10'000);
+  constexpr std::size_t kCopies = sized(300'000, 30'000);
+  constexpr std::size_t kValues = sized(200'000, 20'000);
+  std::vector<double> sums(kSums, world.rank().value() + 1.0);
+  std::vector<double> copies(kCopies, world.rank() == last ? 2.5 : 0.0);
   auto summed = world.allreduce_async(std::span(sums), std::plus<>());
   auto copied = world.broadcast_async(std::span(copies), last);
   auto barrier = world.barrier_async();
@@ -152,13 +161,13 @@ void collectives(World& world) {
   const std::vector<int> turned = world.alltoall(std::vector<int>(names.size(), world.rank()));
   require(turned.back() == size - 1 && turned[mine] == world.rank(), "alltoall");
   require(world.scan(1, std::plus<>()) == world.rank() + 1, "scan");
-  const std::vector<double> value(200'000, world.rank() == 0 ? 1.5 : 0.0);
-  require(world.broadcast(value, Rank(0)) == std::vector<double>(200'000, 1.5), "large value");
+  const std::vector<double> value(kValues, world.rank() == 0 ? 1.5 : 0.0);
+  require(world.broadcast(value, Rank(0)) == std::vector<double>(kValues, 1.5), "large value");
   barrier.get();
   copied.get();
-  require(copies == std::vector<double>(300'000, 2.5), "large broadcast in place");
+  require(copies == std::vector<double>(kCopies, 2.5), "large broadcast in place");
   summed.get();
-  require(sums == std::vector<double>(50'000, size * (size + 1) / 2.0), "large sum in place");
+  require(sums == std::vector<double>(kSums, size * (size + 1) / 2.0), "large sum in place");
 }
 
 }  // namespace
