@@ -279,7 +279,7 @@ class Causes(suite.Suite):
         return json.loads(self.run_command([self.program("shoal-trace"), *arguments]).output)
 
     def right(self, judge, seed):
-        """judge() finds no problem. A real run from which the host took processors proves nothing."""
+        """judge() finds no problem. A real run from which processors were taken proves nothing."""
         for _ in range(ATTEMPTS):
             before = stolen()
             problem, said = judge()
