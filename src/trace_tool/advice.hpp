@@ -23,7 +23,7 @@ inline constexpr double kNegligible = 0.01;  // likewise
 /// Sums by name.
 using Sums = std::map<NameId, std::int64_t>;
 
-/// What else may explain a part of a hint's cost, and does not show in the trace.
+/// Part of a hint's cost that something outside of the trace may explain.
 struct Doubt {
   std::int64_t ns = 0;
   std::string_view text = "The host of a virtual machine may have held processors for that time";

@@ -35,7 +35,7 @@ bool waits_in_place(const Model& model, const Interval& window) {
 
 /// Time of the waits for room in which the receiver did nothing, or a handler took much longer than
 /// usual. 0 without a record of the receiver.
-std::int64_t stood_still(const Model& model, int rank, const std::vector<Interval>& waits) {
+std::int64_t stood_still(const Model& model, int rank, const std::vector<Stretch>& waits) {
   constexpr double kLong = 4;
   std::vector<Stretch> working;
   std::map<NameId, std::vector<double>> handlers;
@@ -64,7 +64,7 @@ std::int64_t stood_still(const Model& model, int rank, const std::vector<Interva
   }
   join(held);
   std::int64_t sum = 0;
-  for (const Interval& wait : waits) {
+  for (const Stretch& wait : waits) {
     sum += wait.end - wait.begin - busy_within(working, wait.begin, wait.end) +
            busy_within(held, wait.begin, wait.end);
   }
@@ -82,11 +82,11 @@ void full_windows(Advice& advice) {
       }
     }
     std::map<int, std::int64_t> targets;
-    std::map<int, std::vector<Interval>> waits;  // likewise
+    std::map<int, std::vector<Stretch>> waits;  // by target
     for (const Interval& interval : advice.model.intervals) {
       if (interval.what != Interval::What::window) continue;
       if (advice.model.rank_of(interval.track) != rank.rank) continue;
-      waits[static_cast<int>(interval.value)].push_back(interval);
+      waits[static_cast<int>(interval.value)].push_back({interval.begin, interval.end});
       targets[static_cast<int>(interval.value)] += interval.end - interval.begin;
       if (waits_in_place(advice.model, interval)) idle += interval.end - interval.begin;
     }
