@@ -19,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string_view>
 #include <system_error>
@@ -48,6 +49,18 @@ std::optional<bool> is_virtual_machine() {
   if (__get_cpuid(kFeatures, &eax, &ebx, &ecx, &edx) != 0) return (ecx & kHypervisor) != 0;
 #endif
   return std::nullopt;
+}
+
+std::int64_t stolen_ns() {
+  constexpr int kBefore = 7;  // times of all processors before it, in the first line
+  std::ifstream file("/proc/stat");
+  std::string text;
+  file >> text;
+  for (int i = 0; i < kBefore; ++i) file >> text;
+  std::int64_t ticks = 0;
+  const std::int64_t per_second = sysconf(_SC_CLK_TCK);
+  if (!(file >> ticks) || per_second <= 0) return 0;
+  return ticks * (1'000'000'000 / per_second);
 }
 
 namespace {

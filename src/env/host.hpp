@@ -16,6 +16,9 @@ std::string host_name();
 /// Returns whether the machine is virtual. Its host may hold a processor meanwhile, which neither
 /// the clock nor the processor time of a thread shows. nullopt: the processor does not say.
 std::optional<bool> is_virtual_machine();
+/// Time for which the host of this virtual machine has had its processors, the sum of all, in steps
+/// of 10 ms. 0 where the machine is none, or its host does not tell.
+std::int64_t stolen_ns();
 /// Build identifier of the running program, as hexadecimal digits; "without a build id" if it has
 /// none. Two builds of different sources have different identifiers.
 std::string program_id();

@@ -138,6 +138,7 @@ Tracing::Tracing(const Config& config, const TracedRun& run, net::MpiTransport* 
     : path_(config.trace_path),
       run_(run),
       transport_(transport),
+      is_simulated_(config.simulate()),
       recorder_(options_of(config, run, virtual_time)) {
   // If this run is killed, a trace of an earlier run would be mistaken for its own.
   if (run_.layout.process == 0) {
@@ -188,10 +189,16 @@ double Tracing::ticks_per_ns() const {
          static_cast<double>(now.raw_ns - begin_.raw_ns);
 }
 
+void Tracing::add_stolen() {
+  if (is_simulated_) return;
+  recorder_.add_identity({{"stolen_ns", std::to_string(env::stolen_ns() - stolen_ns_)}});
+}
+
 void Tracing::finish() {
   std::string problem;
   try {
     compare_clocks();
+    add_stolen();
     recorder_.finish();
   } catch (const Error& error) {
     problem = error.what();

@@ -1,10 +1,12 @@
 #pragma once
 // --trace: the recording of a run, from its options to the merged file.
 
+#include "env/host.hpp"
 #include "net/mpi_transport.hpp"
 #include "runtime/config.hpp"
 #include "trace/recorder.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,13 +48,17 @@ class Tracing {
   /// And lets all processes go on at one moment.
   void compare_clocks();
   [[nodiscard]] double ticks_per_ns() const;
+  /// Records what the host of a virtual machine took meanwhile.
+  void add_stolen();
   void merge_parts();
   [[nodiscard]] bool is_stale(const std::string& part) const;
 
   const std::string path_;
   const TracedRun run_;
   net::MpiTransport* const transport_;
+  const bool is_simulated_;
   const env::TickSample begin_ = env::sample_ticks(env::tick_source());
+  const std::int64_t stolen_ns_ = env::stolen_ns();
   trace::Recorder recorder_;
 };
 

@@ -9,22 +9,30 @@ namespace shoal::trace_tool {
 
 namespace {
 
-/// Other programs had the processors. They may also hide a cause: that of a run without a hint.
+/// Other programs had the processors, of this machine or of the host of a virtual one. They may
+/// also hide a cause: that of a run without a hint.
 void disturbed(Advice& advice) {
   constexpr double kMuch = 0.1;
   if (advice.has_hint("more-workers-than-cores") || advice.has_hint("narrow-mask")) return;
-  const double least = advice.has_hints() ? kMuch : kNoticeable;
-  if (advice.left_out().empty() && advice.disturbance.share < least) return;
+  const Disturbance& found = advice.disturbance;
+  const bool may_hide =
+      found.share >= (advice.has_hints() ? kMuch : kNoticeable) || found.stolen >= 2 * kMuch;
+  if (advice.left_out().empty() && !may_hide) return;
   std::string text = fmt::format(
       "disturbed by other programs: workers were ready to run, and waited for a processor, for "
-      "{} of the run, one of them for {}. Record it again on a machine that runs nothing else",
-      share_text(advice.disturbance.share, 1), share_text(advice.disturbance.most, 1));
+      "{} of the run, one of them for {}",
+      share_text(found.share, 1), share_text(found.most, 1));
+  if (found.stolen > 0) {
+    text += fmt::format("; the host of this virtual machine held processors for up to {} of it",
+                        share_text(found.stolen, 1));
+  }
+  text += ". Record it again on a machine that runs nothing else";
   if (!advice.left_out().empty()) {
     std::string all;
     for (const std::string& kind : advice.left_out()) all += (all.empty() ? "" : ", ") + kind;
     text += fmt::format(" (it may explain what looks like {})", all);
   }
-  advice.add({"disturbed", advice.disturbance.share, "", -1}, std::move(text));
+  advice.add({"disturbed", std::max(found.share, found.stolen), "", -1}, std::move(text));
 }
 
 void lost_events(Advice& advice) {

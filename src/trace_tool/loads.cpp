@@ -1,7 +1,10 @@
 #include "trace_tool/loads.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace shoal::trace_tool {
@@ -227,6 +230,25 @@ bool may_be_held(const Model& model) {
   });
 }
 
+/// Time for which the hosts of virtual machines held processors during the run, at most: all
+/// processes of a machine have recorded the same time, in steps.
+std::int64_t stolen_ns(const Model& model) {
+  constexpr std::int64_t kStep = 10'000'000;
+  const auto processes = model.input().identity().find("processes");
+  if (processes == model.input().identity().end()) return 0;
+  std::map<std::string, std::int64_t> machines;
+  for (const auto& process : *processes) {
+    std::int64_t ns = 0;
+    const std::string text = text_of(process, "stolen_ns");
+    std::from_chars(text.data(), text.data() + text.size(), ns);
+    std::int64_t& most = machines[text_of(process, "host")];
+    if (ns > 0) most = std::max(most, ns + kStep);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [host, ns] : machines) sum += ns;
+  return sum;
+}
+
 }  // namespace
 
 bool is_lock_wait(const Model& model, NameId reason) {
@@ -290,6 +312,8 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
   all.may_be_held = may_be_held(model);
+  all.stolen =
+      static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.duration));
   std::int64_t waited = 0;
   std::int64_t longest = 0;
   std::int64_t ran = 0;

@@ -50,12 +50,13 @@ struct Disturbance {
   double most = 0;           // likewise, of the worker that waited longest
   double pressure = 0;       // time of workers on processors, of all that the processors had
   double on_processors = 0;  // of the time in which workers ran tasks and handlers, at most 1
+  double stolen = 0;         // time for which hosts of virtual machines held processors, of the run
 
-  /// Share of the run that the waits may have cost. Few workers may wait one after the other, and
-  /// all others for each of them; of many, several wait at a time.
+  /// Share of the run that this may have cost. Few workers may wait one after the other, and all
+  /// others for each of them; of many, several wait at a time.
   [[nodiscard]] double largest_cost() const {
     constexpr int kInTurn = 32;
-    return std::max(most, std::clamp(workers, 2, kInTurn) * share);
+    return std::max(most, std::clamp(workers, 2, kInTurn) * share) + stolen;
   }
 };
 [[nodiscard]] Disturbance disturbance_of(const Model& model);

@@ -366,6 +366,23 @@ class Stored(Runs):
         return pathlib.Path(self.file("events.csv")).read_text()
 
 
+class Machine(Runs):
+
+    def test_stolen_time(self):
+        """A real run records what the host of a virtual machine took meanwhile; virtual time has no
+        host."""
+        for options in ((), ("--sim-dry",)):
+            path, converted = self.file("run.trace"), self.file("run.json")
+            self.call([self.cholesky, "--ranks", 2, "--n", 256, *options, "--trace", path])
+            self.tool("convert", "--to", "perfetto", path, "-o", converted)
+            facts = json.loads(pathlib.Path(converted).read_text())["otherData"]["processes"][0]
+            if options:
+                self.assertEqual(facts["virtual_machine"], "no")
+                self.assertNotIn("stolen_ns", facts)
+            else:
+                self.assertRegex(facts["stolen_ns"], "^[0-9]+$")
+
+
 class Processes(Runs):
 
     def setUp(self):

@@ -846,6 +846,57 @@ TEST_F(TraceTool, OtherPrograms_TakeThePlaceOfWhatTheyMayExplain) {
   }
 }
 
+// The host takes nearly as much of 600 ms as the slow rank costs, or little, which one step of the
+// system's counting may hide; a healthy run of 300 ms is disturbed by a fifth.
+TEST_F(TraceTool, OtherPrograms_OfTheHostTakeThePlaceOfWhatTheyMayExplain) {
+  TraceWorld slow = rounds_world(4, 30, 10'000'000);
+  slow.slow_down(2, 2);
+  const TraceWorld healthy = rounds_world(4, 30, 10'000'000);
+  for (const auto& [world, stolen_ms, kind] :
+       std::vector<std::tuple<TraceWorld, int, std::string>>{{slow, 290, "disturbed"},
+                                                             {slow, 10, "slow-rank"},
+                                                             {healthy, 60, "disturbed"},
+                                                             {healthy, 20, ""}}) {
+    TraceWorld stolen = world;
+    stolen.identity.emplace_back("stolen_ns", std::to_string(stolen_ms) + "000000");
+    const Analysed run(record(std::move(stolen)));
+    if (kind.empty()) {
+      EXPECT_THAT(run.hint_kinds(), IsEmpty());
+    } else {
+      EXPECT_THAT(run.hint_kinds(), ElementsAre(kind)) << stolen_ms;
+    }
+  }
+}
+
+// Processes of one machine record the same time: 140 ms and a step, of 500 ms.
+TEST_F(TraceTool, OtherPrograms_OfTheHostAreCountedOnceForEachMachine) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const std::string second : {"node7", "node8"}) {
+    const std::string trace = file("beside " + second);
+    for (const std::uint32_t process : {0U, 1U}) {
+      shoal::testing::SetTime time;
+      Options options = shoal::testing::options_with(time, part_path(trace, process));
+      options.process = process;
+      options.processes = 2;
+      options.first_rank = static_cast<int>(process);
+      options.identity = {
+          {"program", "p"}, {"host", process == 0 ? "node7" : second}, {"stolen_ns", "140000000"}};
+      Recorder recorder(options);
+      const Track worker = recorder.make_track(options.first_rank, 0, "worker 0");
+      worker.enter();
+      task_started(make_id(process, 0, 1), 0, intern("step"));
+      time.set(500'000'000);
+      task_ended(make_id(process, 0, 1));
+      Track::leave();
+      recorder.finish();
+    }
+    shoal::trace::merge(find_parts(trace), trace);
+    EXPECT_THAT(Analysed(trace).hint("disturbed"),
+                HasSubstr(second == "node7" ? "held processors for up to 30.0 % of it"
+                                            : "held processors for up to 60.0 % of it"));
+  }
+}
+
 TEST_F(TraceTool, OtherPrograms_NameWhatTheyMayExplainOnce) {
   TraceWorld world(4);
   for (const char* const name : {"step", "turn"}) add_outliers(world, name, {5});
