@@ -92,7 +92,7 @@ class PlanRun {
 
 // Orders, processes and delays by run_turns(): 36 seeds have them all.
 TEST(EventWorldProperty, RandomPlans_GiveEachConsumerWhatTheNaiveMatcherGivesIt) {
-  for (std::uint64_t seed = 0; seed < sized(432, 108); ++seed) {
+  for (std::uint64_t seed = 0; seed < 432; seed += sized(1, 7)) {
     // From six ranks on, events to all take more than one hop.
     const int ranks = std::array{2, 4, 10}[seed / 36 % 3];
     const ConsumerPlan plan(seed, ranks, 40 * ranks);

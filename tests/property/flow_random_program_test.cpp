@@ -61,7 +61,7 @@ struct Case {
 };
 
 TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
-  constexpr int kSeeds = sized_on_one_thread(10'000, 300);
+  constexpr int kSeeds = sized_on_one_thread(10'000, 100);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -81,7 +81,7 @@ TEST(RandomFlow, InTheSimulator_HasTheSequentialResult) {
 
 // A rank that has ended one flow goes on with the next, while others need it to pass values on.
 TEST(RandomFlow, SeveralInARow_HaveTheSequentialResults) {
-  constexpr int kSeeds = sized_on_one_thread(500, 15);
+  constexpr int kSeeds = sized_on_one_thread(500, 8);
   constexpr std::uint64_t kInARow = 4;
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {

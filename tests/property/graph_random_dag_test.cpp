@@ -70,7 +70,7 @@ TEST(RandomDag, InOneThread_RunsEveryTaskOnceAfterItsPredecessors) {
 }
 
 TEST(RandomDag, OnThreads_RunsEveryTaskOnceAfterItsPredecessors) {
-  constexpr int kSeeds = sized(200, 200);
+  constexpr int kSeeds = sized(200, 50);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);

@@ -26,7 +26,7 @@ using Checks = shoal::GlobalMemoryOptions::Checks;
 Checks checks_of(std::uint64_t seed) { return seed % 3 == 0 ? Checks::on : Checks::off; }
 
 TEST(RandomMemory, InTheSimulator_ReadsWhatWasWritten) {
-  constexpr int kSeeds = sized_on_one_thread(10'000, 120);
+  constexpr int kSeeds = sized_on_one_thread(10'000, 50);
   const std::uint64_t first = first_seed();
   for (std::uint64_t seed = first; seed < first + kSeeds; ++seed) {
     SCOPED_TRACE(seed);

@@ -31,7 +31,7 @@ using shoal::testing::run_turns;
 using shoal::testing::TurnOptions;
 using shoal::testing::TurnResult;
 
-constexpr std::uint64_t kSeeds = shoal::testing::kSanitized ? 200 : 10000;
+constexpr std::uint64_t kSeeds = shoal::testing::sized(10'000, 60);
 constexpr std::uint64_t kMemorySeeds = shoal::testing::kSanitized ? 100 : 1500;
 
 template <class F>
@@ -63,11 +63,12 @@ TEST(CausalOrder, HoldsInRandomPrograms) {
 }
 
 TEST(CausalOrder, ItsCheckerFindsInvocationsWithoutAnOrder) {
+  constexpr int kUnordered = shoal::testing::sized(100, 30);
   int found = 0;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+  for (std::uint64_t seed = 0; seed < kUnordered; ++seed) {
     found += violations_of(seed, true).empty() ? 0 : 1;
   }
-  EXPECT_GT(found, 10);
+  EXPECT_GT(found, kUnordered / 10);
 }
 
 // --- objects made by one rank

@@ -18,7 +18,7 @@ using shoal::testing::TurnResult;
 using shoal::testing::WindowProgram;
 using shoal::testing::WindowTally;
 
-constexpr std::uint64_t kSeeds = shoal::testing::kSanitized ? 300 : 6000;
+constexpr std::uint64_t kSeeds = shoal::testing::sized(6000, 100);
 
 TEST(Windows, OfAFewInvocations_HangNoProgram) {
   int invoked = 0;

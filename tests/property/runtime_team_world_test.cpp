@@ -249,7 +249,7 @@ int run_program(std::uint64_t seed, bool may_fail) {
 }
 
 TEST(RandomTeams, WaitReturnsWhenTheTeamHasEnded) {
-  const auto count = static_cast<std::uint64_t>(sized(6000, 50));
+  const auto count = static_cast<std::uint64_t>(sized(6000, 20));
   const std::uint64_t base = std::random_device{}();
   RecordProperty("seed", std::to_string(base));
   int teams = 0;
@@ -258,7 +258,7 @@ TEST(RandomTeams, WaitReturnsWhenTheTeamHasEnded) {
 }
 
 TEST(RandomTeams, AFailureReachesItsTeamOnly) {
-  const auto count = static_cast<std::uint64_t>(sized(4000, 50));
+  const auto count = static_cast<std::uint64_t>(sized(4000, 20));
   const std::uint64_t base = std::random_device{}();
   RecordProperty("seed", std::to_string(base));
   for (std::uint64_t i = 0; i < count && !HasFailure(); ++i) run_program(base + i, true);
@@ -329,9 +329,10 @@ TEST(Memory, OfARankWithTwoNeighbours_IsTheSameInLargerWorlds) {
   };
   // The first world fills the pools, which keep what they have for the next ones. Of the others, a
   // fiftieth: half a byte for each rank of the world.
-  static_cast<void>(bytes_per_rank(4096));
+  constexpr int kRanks = sized(4096, 1024);
+  static_cast<void>(bytes_per_rank(kRanks));
   const std::size_t in_a_small_world = bytes_per_rank(256);
-  EXPECT_LE(bytes_per_rank(4096), in_a_small_world + in_a_small_world / 50);
+  EXPECT_LE(bytes_per_rank(kRanks), in_a_small_world + in_a_small_world / 50);
 }
 
 }  // namespace runtime_team_world_test

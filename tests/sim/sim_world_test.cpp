@@ -210,7 +210,7 @@ TEST(Simulation, RandomGraphs_HaveTheSameValuesInEveryOrder) {
 
 // Members are in processes of their own, so large values and arrays are payloads.
 TEST(Simulation, CollectiveOperations_GiveTheKnownResultsInEveryOrder) {
-  for (std::uint64_t seed = 0; seed < sized_on_one_thread(240, 24); ++seed) {
+  for (std::uint64_t seed = 0; seed < sized_on_one_thread(240, 12); ++seed) {
     Config config =
         sim_config(2 + static_cast<int>(seed % 5), 1 + static_cast<int>(seed % 2), seed);
     config.sim_order = kOrders[seed % std::size(kOrders)];
@@ -544,7 +544,7 @@ TEST(Budget, OfBytesInFlight_IsKeptInEveryOrder) {
 TEST(Completion, IsFoundSoonAfterTheLastTask) {
   constexpr std::uint64_t kHop_ns = 5'000;  // 1 us on the way, the rest in steps
   for (int depth = 0, size = 1; depth < 5; ++depth, size = 4 * size + 1) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (std::uint64_t seed = 1; seed <= std::uint64_t{sized_on_one_thread(5, 2)}; ++seed) {
       Config config = sim_config(size, 2, seed);
       config.sim_net = "fixed:1us,100G";
       std::uint64_t task_ended_ns = 0;

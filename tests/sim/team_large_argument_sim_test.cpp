@@ -60,7 +60,7 @@ std::string error_of(const Config& config, const std::function<int(World&)>& pro
 }
 
 TEST(LargeArgument, OfRandomSizes_ArriveInOrder_InManyOrders) {
-  constexpr std::uint64_t kSeeds = sized(200, 6);
+  constexpr std::uint64_t kSeeds = sized(200, 3);
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Config config = config_of(seed);
     if (seed % 5 == 0) config.sim_faults = "delay:p=0.3,by=200us;pause:rank=1,at=30us,for=2ms";
@@ -149,7 +149,7 @@ class LargeArgumentFaults : public testing::Test {
 
 TEST_F(LargeArgumentFaults, Damage_IsDetected) {
   int detected = 0;
-  for (std::uint64_t seed = 1; seed < sized(100, 20); ++seed) {
+  for (std::uint64_t seed = 1; seed < sized(100, 8); ++seed) {
     Config config = config_of(seed);
     config.ranks_per_process = 1;
     config.sim_faults = "corrupt:n=" + std::to_string(seed % 23);

@@ -45,7 +45,7 @@ inline void check_named(const Said& said, const std::vector<std::string>& parts,
 /// Runs it in the orders of some seeds: each fails with a text of these parts.
 inline void expect_named_in_simulations(const Program& program,
                                         const std::vector<std::string>& parts) {
-  for (int seed = 1; seed <= sized_on_one_thread(50, 20); ++seed) {
+  for (int seed = 1; seed <= sized_on_one_thread(50, 8); ++seed) {
     const Said said = said_by([&] {
       return run_with(
           {"--sim", "--ranks", "2", "--workers", "2", "--sim-seed", std::to_string(seed)}, program);
@@ -56,7 +56,7 @@ inline void expect_named_in_simulations(const Program& program,
 
 /// On threads as well.
 inline void expect_named(const Program& program, const std::vector<std::string>& parts) {
-  for (int i = 0; i < sized(20, 5); ++i) {
+  for (int i = 0; i < sized(20, 3); ++i) {
     detail::check_named(said_by([&] { return run_world(2, 2, program); }), parts, "on threads");
   }
   expect_named_in_simulations(program, parts);
@@ -64,8 +64,8 @@ inline void expect_named(const Program& program, const std::vector<std::string>&
 
 /// The same for one that ends well.
 inline void expect_well(const Program& program) {
-  for (int i = 0; i < sized(20, 5); ++i) EXPECT_EQ(run_world(2, 2, program), 0);
-  for (int seed = 1; seed <= sized_on_one_thread(20, 10); ++seed) {
+  for (int i = 0; i < sized(20, 3); ++i) EXPECT_EQ(run_world(2, 2, program), 0);
+  for (int seed = 1; seed <= sized_on_one_thread(20, 4); ++seed) {
     const Said said = said_by([&] {
       return run_with(
           {"--sim", "--ranks", "2", "--workers", "2", "--sim-seed", std::to_string(seed)}, program);

@@ -11,7 +11,7 @@
 
 namespace shoal::testing {
 
-inline constexpr std::uint64_t kSeeds = sized_on_one_thread(40, 40);
+inline constexpr std::uint64_t kSeeds = sized_on_one_thread(40, 10);
 
 /// Runs `program` on so many ranks with kSeeds seeds; each rank must end well.
 template <class F>

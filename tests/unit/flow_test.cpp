@@ -1,6 +1,7 @@
 // Sequential flows: what programs rely on, and what they are told when they are wrong.
 
 #include "support/run_world.hpp"
+#include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 
 #include <shoal/object.hpp>
@@ -211,7 +212,7 @@ TEST(Flow, EarlyValues_TakeNoMoreThanTheirShare) {
   static constexpr std::size_t kShare = 8192;
   for (const std::size_t words : {std::size_t{100}, std::size_t{4000}}) {
     SCOPED_TRACE(words);
-    run_seeds(24, 3, 1, [words](World& world) {
+    run_seeds(shoal::testing::sized_on_one_thread(24, 8), 3, 1, [words](World& world) {
       Flow flow(world, "early", {.early_bytes_max = 2 * kShare});
       std::vector<Data<std::span<std::uint64_t>>> values;
       std::vector<Data<std::vector<std::uint64_t>>> lists;

@@ -66,7 +66,7 @@ using Invoke = std::function<void(Sink&, std::int64_t number)>;
 /// a while. As few have been sent then as the window has room for, and all run in the end.
 class Flood {
  public:
-  static constexpr std::int64_t kCount = 3000;
+  static constexpr std::int64_t kCount = shoal::testing::sized(3000, 1000);
   static constexpr int kWaits = 100;
 
   enum class From : std::uint8_t { section, task_of_another_team };

@@ -333,7 +333,7 @@ void expect_progress(const Awaited (&awaited)[n], const Late (&lates)[m],
     for (std::size_t k = 0; k < m; ++k) {
       // An invocation after an object was made is one of a later epoch: docs/objects.md.
       if (awaited[i] == invocation && lates[k] == object) continue;
-      for (std::uint64_t seed = 0; seed < 24; ++seed) {
+      for (std::uint64_t seed = 0; seed < std::uint64_t{sized_on_one_thread(24, 6)}; ++seed) {
         const std::string wrong =
             run_parts(seed, 2 + static_cast<int>(seed % 3), {{awaited[i], lates[k], {}}}, link);
         EXPECT_EQ(wrong, "") << "awaited " << i << ", late " << k << ", seed " << seed;

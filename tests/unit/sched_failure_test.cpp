@@ -7,6 +7,7 @@
 #include <shoal/sync.hpp>
 #include <shoal/task_group.hpp>
 
+#include "support/sizes.hpp"
 #include "support/turn_world.hpp"
 #include "support/wait_world.hpp"
 
@@ -192,7 +193,7 @@ TEST(Failure, TasksInAllKindsOfWaits_EndWithTheirVariables) {
 
 // Tasks that are woken at that moment are not woken twice.
 TEST(Failure, WhileManyAreWoken_WakesEachOnce) {
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < shoal::testing::sized(40, 12); ++round) {
     text_of<TaskError>(1, 4, [&](World& world) {
       constexpr int kTasks = 200;
       shoal::Latch gate(1);

@@ -1,4 +1,6 @@
 
+#include "support/sizes.hpp"
+
 #include <shoal/archive.hpp>
 #include <shoal/error.hpp>
 #include <shoal/immutable.hpp>
@@ -536,7 +538,7 @@ TEST(Archive, RandomValues_IntactTruncatedOrCorrupt_NeverReadOutOfBounds) {
   SCOPED_TRACE(seed);
   std::printf("seed %u\n", seed);
   std::mt19937_64 random(seed);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < shoal::testing::sized(200, 60); ++round) {
     const Everything value = random_value(random);
     const Bytes bytes = in_bytes(value);
     ASSERT_EQ(std::get<0>(decode<Everything>(bytes.span())), value);

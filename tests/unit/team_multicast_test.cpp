@@ -309,7 +309,7 @@ void run_plan(World& world, std::uint64_t seed) {
 }
 
 TEST(Multicasts, OfRandomPrograms_AreHandledOnceByEachRecipient) {
-  const auto seeds = static_cast<std::uint64_t>(sized_on_one_thread(300, 60));
+  const auto seeds = static_cast<std::uint64_t>(sized_on_one_thread(300, 20));
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const int ranks = 1 + static_cast<int>(seed * 7 % 9);
     const auto result =

@@ -39,7 +39,7 @@ constexpr Way kWays[] = {
     {"with its message", {TreeShape::k_ary, 4}, 5, 100'000},
 };
 constexpr int kRanks = 9;
-constexpr int kSeeds = shoal::testing::sized_on_one_thread(24, 8);
+constexpr int kSeeds = shoal::testing::sized_on_one_thread(24, 3);
 
 bool all_are(std::span<const int> values, int number) {
   return std::ranges::all_of(values, [number](int value) { return value == number; });
