@@ -38,6 +38,8 @@ class Runtime {
   /// simulated: use run()); Error when the system refuses threads or the trace's file.
   explicit Runtime(const RuntimeOptions& options = {});
   /// Stops the ranks, as stop() does; writes an error that no call has thrown to standard error.
+  /// **Caller**: a thread of the program, or anyone after stop(). In a task, a main function or a
+  /// handler, which it would wait for, it ends the process with an error.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;

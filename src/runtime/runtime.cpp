@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -132,6 +133,18 @@ void check_caller(const char* call, const std::string& name) {
               call, name);
 }
 
+/// A destructor cannot refuse, and what it destroys is in use: by the caller, if it is one of the
+/// runtime's own tasks.
+[[noreturn]] void end_in_task(const std::string& name) {
+  const int rank = sched::current_scheduler("~Runtime()").rank().value();
+  runtime::say(fmt::format(
+      "error: shoal::Runtime '{}' was destroyed in a task, a main function or a handler "
+      "('{}', on rank {}): its worker must not wait for the end of others. Destroy it "
+      "on a thread of the program, or call stop() there before",
+      name, sched::current_activity(), rank));
+  std::abort();
+}
+
 }  // namespace
 
 class Runtime::State {
@@ -173,6 +186,12 @@ class Runtime::State {
   // acquire: the worlds were there before
   [[nodiscard]] bool is_open() const {
     return is_open_.load(std::memory_order_acquire) && !has_ended_.load(std::memory_order_acquire);
+  }
+
+  /// stop() has ended the ranks.
+  [[nodiscard]] bool is_stopped() const {
+    const std::lock_guard lock(mutex_);
+    return thread_ == nullptr;
   }
 
   void run_section(const Function<void(World&)>& function) {
@@ -316,6 +335,8 @@ Runtime::Runtime(const RuntimeOptions& options)
 }
 
 Runtime::~Runtime() {
+  if (state_->is_stopped()) return;
+  if (sched::on_worker()) end_in_task(state_->name());
   try {
     stop();
   } catch (const std::exception& error) {

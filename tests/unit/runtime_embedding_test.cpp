@@ -14,6 +14,7 @@
 
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -29,6 +30,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace runtime_embedding_test {
@@ -349,6 +351,65 @@ TEST(RuntimeDeathTest, ExitWithWorkIsAnError) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "");
+}
+
+/// Calls `destroy` somewhere on a worker; the process ends there, or by an alarm.
+void expect_refused_end(const std::function<void(std::optional<Runtime>&)>& destroy,
+                        const std::string& place) {
+  EXPECT_EXIT(
+      {
+        alarm(30);
+        std::optional<Runtime> runtime(
+            std::in_place, shoal::RuntimeOptions{.ranks = 2, .workers = 1, .name = "gui"});
+        destroy(runtime);
+        pause();
+      },
+      ::testing::KilledBySignal(SIGABRT),
+      "error: shoal::Runtime 'gui' was destroyed in a task, a main function or a handler [(]" +
+          place + "[)]: .* Destroy it on a thread of the program");
+}
+
+TEST(RuntimeDeathTest, DestroyedOnAWorker_ItEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  expect_refused_end(
+      [](std::optional<Runtime>& runtime) {
+        runtime->spawn([&runtime] { runtime.reset(); }, {.name = "quit"});
+      },
+      "'quit', on rank 0");
+  expect_refused_end(
+      [](std::optional<Runtime>& runtime) {
+        runtime->run([&runtime](World& world) {
+          const auto quit = world.make_am([&runtime](int) { runtime.reset(); }, {.name = "bye"});
+          if (world.rank() == 0) quit.send(Rank(1), 1);
+          world.wait();
+        });
+      },
+      "'bye', on rank 1");
+  expect_refused_end(
+      [](std::optional<Runtime>& runtime) {
+        runtime->run([&runtime](World& world) {
+          if (world.rank() == 1) runtime.reset();
+          world.barrier();
+        });
+      },
+      "'the main function', on rank 1");
+  expect_refused_end(
+      [](std::optional<Runtime>& runtime) {
+        Runtime other({.workers = 1});
+        other.async([&runtime] { runtime.reset(); }, {.name = "reader"}).get();
+      },
+      "'reader', on rank 0");
+}
+
+TEST(Runtime, StoppedBefore_ItMayBeDestroyedInATask) {
+  std::optional<Runtime> runtime(std::in_place, shoal::RuntimeOptions{.workers = 1});
+  runtime->stop();
+  Runtime other({.workers = 1});
+  const auto said = said_by([&] {
+    other.async([&runtime] { runtime.reset(); }).get();
+    return 0;
+  });
+  EXPECT_EQ(said.text, "");
 }
 
 }  // namespace runtime_embedding_test
