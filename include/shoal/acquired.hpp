@@ -2,11 +2,16 @@
 // Data that the main function, or other code outside the tasks of the flow, has acquired.
 
 #include <shoal/detail/flow/sequence.hpp>
+#include <shoal/detail/sched/completion.hpp>
+#include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/sched/task.hpp>
 #include <shoal/flow_data.hpp>
 #include <shoal/future.hpp>
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +34,7 @@ class AcquireTask final : public FlowTask {
   [[nodiscard]] void* object() const { return accesses_[0].object; }
   /// Abandons the wait: the datum is released as soon as it is granted.
   void abandon();
+  void drop() override;
 
  private:
   void execute() override {}
@@ -37,7 +43,10 @@ class AcquireTask final : public FlowTask {
   std::array<Access, 1> accesses_;
   Promise<void> promise_;
   Future<void> future_;
-  std::atomic<int> steps_{0};  // counts the grant and the abandonment; the second one releases
+  // Counts the abandonment, and the grant or the end of the flow before it; the second one
+  // releases.
+  std::atomic<int> steps_{0};
+  bool is_dropped_ = false;  // the flow has ended
 };
 
 /// Releases the datum when it is destroyed.
@@ -45,6 +54,47 @@ struct GiveBack {
   void operator()(AcquireTask* task) const;
 };
 using AcquiredTask = std::unique_ptr<AcquireTask, GiveBack>;
+
+/// Wait for a completion that does not come when the team of the flow has failed.
+class TeamWait final : public sched::Waitable {
+ public:
+  TeamWait(sched::Completion& what, const sched::TaskScope& team)
+      : Waitable(what.scheduler()), what_(what), team_(team) {}
+
+  void wait();
+  /// Returns the failure of the team that has ended the wait; nullptr if nothing has.
+  [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
+
+  bool enlist(sync::Waiter& waiter) override { return what_.enlist(waiter); }
+  bool withdraw(sync::Waiter& waiter) override;
+  [[nodiscard]] std::string describe() const override { return what_.describe(); }
+  [[nodiscard]] std::string trace_text() const override { return what_.trace_text(); }
+  [[nodiscard]] bool is_over() const override { return what_.is_over(); }
+  [[nodiscard]] bool needs(const sched::Task& task) const override { return what_.needs(task); }
+  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
+  [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &team_; }
+
+ private:
+  sched::Completion& what_;
+  const sched::TaskScope& team_;
+  std::exception_ptr failure_;
+};
+
+/// Task of the caller's team that goes on with a datum once it is granted; with an error in its
+/// place, once it will not be, as the team of the flow has failed.
+class AcquiredLater : public sched::Task {
+ public:
+  explicit AcquiredLater(AcquiredTask acquired);
+  static void submit(std::unique_ptr<AcquiredLater> task);
+  void run() final;
+  [[nodiscard]] std::string name() const final { return "acquire_async()"; }
+
+ private:
+  virtual void go_on(AcquiredTask acquired, std::exception_ptr error) = 0;
+
+  AcquiredTask acquired_;
+  TeamWait wait_;
+};
 
 }  // namespace flow
 
@@ -94,5 +144,25 @@ class Acquired {
  private:
   flow::AcquiredTask task_;
 };
+
+namespace flow {
+
+/// Fulfils a promise of the datum.
+template <class T, Mode M>
+class AcquirePromise final : public AcquiredLater {
+ public:
+  AcquirePromise(AcquiredTask acquired, Promise<Acquired<T, M>> promise)
+      : AcquiredLater(std::move(acquired)), promise_(std::move(promise)) {}
+
+ private:
+  void go_on(AcquiredTask acquired, std::exception_ptr error) override {
+    if (error != nullptr) return promise_.set_exception(std::move(error));
+    promise_.set_value(Acquired<T, M>(std::move(acquired)));
+  }
+
+  Promise<Acquired<T, M>> promise_;
+};
+
+}  // namespace flow
 
 }  // namespace shoal

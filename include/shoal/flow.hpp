@@ -137,19 +137,22 @@ class Flow {
   }
   /// Acquires the datum on its owner, or on_rank(r), without waiting: returns the future of the
   /// acquired datum there, of nothing on other ranks, and does not block. Several may be waited for
-  /// in any order. **Caller**: all ranks, as insert(). See acquire().
+  /// in any order. If the team of the flow fails, the future ends with its error. **Caller**: all
+  /// ranks, as insert(). See acquire().
   template <class T, flow::Mode M>
   [[nodiscard]] Future<Acquired<T, M>> acquire_async(flow::TypedRequest<T, M> what,
                                                      flow::OnRank where = {}) {
     flow::AcquiredTask task = begin_acquire(flow::to_request(what), where.rank);
+    Promise<Acquired<T, M>> promise(
+        scheduler(), task != nullptr ? "acquire_async()" : "a datum of another rank");
+    Future<Acquired<T, M>> future = promise.future();
     if (task == nullptr) {
-      Promise<Acquired<T, M>> nothing(scheduler(), "a datum of another rank");
-      nothing.set_value();
-      return nothing.future();
+      promise.set_value();
+      return future;
     }
-    Future<void> granted = std::move(task->future());
-    return granted.then(
-        [task = std::move(task)]() mutable { return Acquired<T, M>(std::move(task)); });
+    flow::AcquiredLater::submit(
+        std::make_unique<flow::AcquirePromise<T, M>>(std::move(task), std::move(promise)));
+    return future;
   }
   /// Returns a copy of the value on every rank: a T, or a std::vector<U> of the elements of a
   /// vector or, column by column, of a matrix. **Caller**: all ranks, as insert(). **Blocks**:

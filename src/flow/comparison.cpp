@@ -224,7 +224,7 @@ void Comparison::end() {
   } else {
     report_.send(Rank(0), core_.rank(), 0U, std::move(states), true);
   }
-  end_.get();
+  await(core_.team(), end_);
 }
 
 }  // namespace shoal::flow

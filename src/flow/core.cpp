@@ -57,8 +57,7 @@ void Core::drop_waiting_tasks() {
   transfers_.add_waiting_tasks(tasks);
   std::ranges::sort(tasks);
   tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
-  // An acquire() that was never granted was given up before: Acquired ends before the flow.
-  for (FlowTask* const task : tasks) delete task;
+  for (FlowTask* const task : tasks) task->drop();
 }
 
 Sequence& Core::add_sequence(std::string name, const FlowOptions& options) {

@@ -13,6 +13,7 @@
 #include <shoal/detail/sync/mutex.hpp>
 #include <shoal/detail/team/core.hpp>
 #include <shoal/flow_data.hpp>
+#include <shoal/future.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -105,6 +106,10 @@ class Handles {
   std::uint64_t next_id_ SHOAL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, Tag> tags_ SHOAL_GUARDED_BY(mutex_);
 };
+
+/// Parks the caller until the future of a part of a flow is ready. **Errors**: as
+/// TeamCore::wait_for_part().
+void await(TeamCore& team, Future<void>& future);
 
 class Core final : private team::Unsatisfied {
  public:

@@ -262,46 +262,41 @@ void AcquireTask::become_ready() {
   }
 }
 
-namespace {
-
-/// Wait for a grant, which does not come when the team has failed.
-class Granted final : public sched::Waitable {
- public:
-  Granted(sched::Completion& grant, const sched::TaskScope& team)
-      : Waitable(grant.scheduler()), grant_(grant), team_(team) {}
-
-  void wait() {
-    check_may_wait();
-    if (!is_over()) wait_here();
-  }
-  bool enlist(sync::Waiter& waiter) override { return grant_.enlist(waiter); }
-  bool withdraw(sync::Waiter& waiter) override { return grant_.withdraw(waiter); }
-  [[nodiscard]] std::string describe() const override { return grant_.describe(); }
-  [[nodiscard]] std::string trace_text() const override { return grant_.trace_text(); }
-  [[nodiscard]] bool is_over() const override { return grant_.is_over(); }
-  [[nodiscard]] bool needs(const sched::Task& task) const override { return grant_.needs(task); }
-  [[nodiscard]] std::uint64_t join() const override { return grant_.join(); }
-  [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &team_; }
-
- private:
-  sched::Completion& grant_;
-  const sched::TaskScope& team_;
-};
-
-}  // namespace
-
-void AcquireTask::await() {
-  TeamCore& team = sequence().core().team();
-  Granted granted(*sched::FutureAccess::completion(future_), team);
-  team.wait_for_part([&granted] { granted.wait(); });
-  future_.get();
-}
+void AcquireTask::await() { flow::await(sequence().core().team(), future_); }
 
 void AcquireTask::abandon() {
   if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) release();
 }
 
+namespace {
+
+std::exception_ptr given_up(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const TaskError& error) {
+    return std::make_exception_ptr(GivenUpError(error));
+  }
+}
+
+}  // namespace
+
+// That of acquire_async() may end later than the flow, which does not wait once its team has
+// failed.
+void AcquireTask::drop() {
+  is_dropped_ = true;
+  const TeamCore& team = sequence().core().team();
+  // acq_rel: an abandonment that is the second one sees the mark
+  if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) return release();
+  promise_.set_exception(team.failed()
+                             ? given_up(team.failure_error())
+                             : sched::broken_promise(*sched::FutureAccess::completion(future_)));
+}
+
 void AcquireTask::release() {
+  if (is_dropped_) {
+    delete this;
+    return;
+  }
   accesses_[0].instance->count_acquired(-1);
   accesses_[0].instance->release(accesses_[0].mode);
   sequence().count_finished();
@@ -309,5 +304,44 @@ void AcquireTask::release() {
 }
 
 void GiveBack::operator()(AcquireTask* task) const { task->abandon(); }
+
+// --- waits that end when the team has failed
+
+void TeamWait::wait() {
+  check_may_wait();
+  if (is_over() || sched::poll_until(scheduler(), [this] { return is_over(); })) return;
+  wait_here();
+}
+
+bool TeamWait::withdraw(sync::Waiter& waiter) {
+  if (team_.failed()) failure_ = team_.failure_error();  // the team may be gone afterwards
+  return what_.withdraw(waiter);
+}
+
+void await(TeamCore& team, Future<void>& future) {
+  TeamWait wait(*sched::FutureAccess::completion(future), team);
+  team.wait_for_part([&wait] { wait.wait(); });
+  future.get();
+}
+
+AcquiredLater::AcquiredLater(AcquiredTask acquired)
+    : acquired_(std::move(acquired)),
+      wait_(*sched::FutureAccess::completion(acquired_->future()),
+            acquired_->sequence().core().team()) {
+  scope = &sched::current_scope(wait_.scheduler());
+}
+
+void AcquiredLater::submit(std::unique_ptr<AcquiredLater> task) {
+  sched::Waitable& wait = task->wait_;
+  sched::submit_after(wait, std::move(task));
+}
+
+// The flow may have ended before.
+void AcquiredLater::run() {
+  sched::Completion& granted = *sched::FutureAccess::completion(acquired_->future());
+  std::exception_ptr error = granted.is_ready() ? granted.take_error() : given_up(wait_.failure());
+  if (error != nullptr) acquired_ = nullptr;
+  go_on(std::move(acquired_), std::move(error));
+}
 
 }  // namespace shoal::flow

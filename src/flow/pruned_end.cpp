@@ -32,7 +32,7 @@ void PrunedEnd::end() {
   } else {
     sent_.send(Rank(0), std::move(ranks), std::move(counts));
   }
-  end_.get();
+  await(core_.team(), end_);
   core_.transfers().check_all_received();
 }
 

@@ -349,6 +349,8 @@ void end_early(CoreState& core, const Unsatisfied& source) {
   if (!others_run && (waiting == 0 || core.has_failed())) return;
   const auto text = [&] { return describe_early_end(core, source, waiting); };
   if (sched::in_main_function()) {
+    // A future has thrown the failure, say: the tasks that still run are the last ones.
+    if (!core.is_world() && core.has_failed()) return await_rest(core);
     return end_all(core.world, text,
                    "a destructor, after the end of all tasks that may use the object");
   }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace runtime_cancel_test {
@@ -255,6 +256,112 @@ TEST(Cancel, OfATeamInAFailedWorld_IsTheErrorOfTheWorld) {
         world.wait();
       },
       {"no disk"});
+}
+
+/// Ends the team on rank 1 soon, by an exception or by cancel().
+void end_soon(Team& team, bool throws) {
+  if (team.rank() != 1) return;
+  team.spawn([&team, throws] {
+    shoal::sleep_for(microseconds(300));
+    if (throws) throw std::runtime_error("singular");
+    team.cancel("too large");
+  });
+}
+
+/// Error of the team that `wait` throws, or "".
+std::string text_of_end(bool throws, const std::function<void()>& wait) {
+  try {
+    wait();
+  } catch (const shoal::TaskError& error) {
+    EXPECT_EQ(error.is_cancellation(), !throws);
+    return error.what();
+  }
+  return "";
+}
+
+using AcquiredLong = shoal::Acquired<long, shoal::flow::Mode::read>;
+
+/// Inserts tasks that take longer than the team lives, and acquires their datum on this rank.
+shoal::Future<AcquiredLong> acquire_behind_steps(const Team& team, shoal::Flow& flow) {
+  constexpr int kSteps = 200;
+  const auto a = flow.data(0L, {.owner = Rank(0)});
+  const auto b = flow.data(0L, {.owner = Rank(1)});
+  const auto step = [](long& x, const long& y) {
+    shoal::sleep_for(microseconds(100));
+    x += y + 1;
+  };
+  for (int i = 0; i < kSteps; ++i) {
+    flow.insert(step, shoal::read_write(a), shoal::read(b));
+    flow.insert(step, shoal::read_write(b), shoal::read(a));
+  }
+  auto of_a = flow.acquire_async(shoal::read(a));
+  auto of_b = flow.acquire_async(shoal::read(b));
+  return team.rank() == 0 ? std::move(of_a) : std::move(of_b);
+}
+
+// Its task counts in the world, as the main function does.
+TEST(Cancel, EndsFuturesOfAcquireAsync_AlsoThoseThatOutliveTheFlow) {
+  for (const bool throws : {false, true}) {
+    for (const bool outlives : {false, true}) {
+      SCOPED_TRACE(std::string(throws ? "a task throws" : "cancelled") +
+                   (outlives ? ", behind the flow" : ""));
+      expect_well([throws, outlives](World& world) {
+        const std::string reason = throws ? "singular" : kText;
+        {
+          Team team(world, {Rank(0), Rank(1)}, "solver");
+          end_soon(team, throws);
+          shoal::Future<AcquiredLong> future;
+          const auto first = [&] {
+            shoal::Flow flow(team, "steps");
+            future = acquire_behind_steps(team, flow);
+            if (outlives) flow.wait();
+            static_cast<void>(future.get());
+          };
+          EXPECT_THAT(text_of_end(throws, first), HasSubstr(reason));
+          if (outlives) {
+            const auto behind = [&] { static_cast<void>(future.get()); };
+            EXPECT_THAT(text_of_end(throws, behind), HasSubstr(reason));
+          }
+          EXPECT_THAT(text_of_end(throws, [&] { team.wait(); }), HasSubstr(reason));
+        }
+        world.barrier();
+        world.wait();
+      });
+    }
+  }
+}
+
+TEST(Cancel, EndsTheLastStepsOfAFlow) {
+  for (const bool throws : {false, true}) {
+    for (const bool pruned : {false, true}) {
+      for (const int late : {0, 1}) {
+        SCOPED_TRACE(std::string(throws ? "a task throws" : "cancelled") +
+                     (pruned ? ", pruned, " : ", ") + std::to_string(late) + " comes late");
+        std::atomic<int> told{0};  // else the team has failed before the flow began to end
+        expect_well([&](World& world) {
+          const std::string reason = throws ? "singular" : kText;
+          {
+            Team team(world, {Rank(0), Rank(1)}, "solver");
+            end_soon(team, throws);
+            const std::string text = text_of_end(throws, [&] {
+              const shoal::Flow flow(team, "steps", {.pruned = pruned});
+              while (team.rank() == late && !team.is_cancelled()) {
+                shoal::sleep_for(microseconds(50));
+              }
+            });
+            if (!text.empty()) {
+              ++told;
+              EXPECT_THAT(text, HasSubstr(reason));
+            }
+            EXPECT_THAT(text_of_end(throws, [&] { team.wait(); }), HasSubstr(reason));
+          }
+          world.barrier();
+          world.wait();
+        });
+        EXPECT_GT(told, 0);
+      }
+    }
+  }
 }
 
 TEST(Cancel, ReachesGroupsOfTheTeamsTasks) {

@@ -66,6 +66,9 @@ class FlowTask : public sched::Task {
 
   /// Called when all accesses are granted; submits the task, by default. **Caller**: any worker.
   virtual void become_ready();
+  /// Called when the flow ends while accesses of the task wait, as its team has failed: ends the
+  /// task, which owns itself.
+  virtual void drop() { delete this; }
   /// Returns whether its accesses are released after run() only.
   [[nodiscard]] virtual bool keeps_accesses() const { return false; }
   /// Returns whether it is a task of the program, which a FlowScheduler may order.
