@@ -27,6 +27,8 @@ constexpr std::size_t kLinesMax = 40;     // of one rank
 constexpr std::size_t kPeersMax = 8;      // of one rank, each way
 constexpr std::size_t kParkedMax = 16;    // tasks of one rank
 constexpr std::size_t kDetailedMax = 64;  // ranks with lines of their own
+constexpr std::size_t kTeamsMax = 64;     // of one rank
+constexpr std::size_t kCallsMax = 16;     // collective operations that ranks have not called
 
 /// Collects the report of one rank.
 class RankWriter {
@@ -39,8 +41,8 @@ class RankWriter {
     part_.rank = rank_.rank().value();
     part_.quiet_ns = history_.quiet_ns.value_or(0);
     part_.failed = history_.failed;
-    part_.created = state_.totals.created;
-    part_.finished = state_.totals.finished;
+    part_.created = state_.tasks.created;
+    part_.finished = state_.tasks.ended;
     part_.queued = state_.totals.queued;
     part_.processed = state_.totals.processed;
     for (const auto& worker : workers_) write_worker(worker);
@@ -48,6 +50,7 @@ class RankWriter {
     write_parked();
     for (const std::string& line : state_.waiting) add(line);
     for (const team::TeamState& team : state_.teams) write_team(team);
+    add_calls();
     if (!state_.failure.empty()) add("has failed, and drops tasks and messages: " + state_.failure);
     limit_quiet();
     write_tasks();
@@ -209,13 +212,27 @@ class RankWriter {
     line += team.waits_in.empty()
                 ? "no member waits in it"
                 : fmt::format("a member in {} for {}", team.waits_in, since(team.since_ns));
-    const std::uint64_t open =
-        team.totals.created - std::min(team.totals.created, team.totals.finished);
-    line += fmt::format("; {} not finished, {} sent and {} handled here", count(open, "task"),
-                        count(team.totals.queued, "message"), team.totals.processed);
+    line += fmt::format("; {} not finished, {} sent and {} handled here",
+                        count(team.tasks.open(), "task"), count(team.totals.queued, "message"),
+                        team.totals.processed);
     if (team.failed) line += "; it has failed";
     add(line);
     write_holds(team.name, team.waits_in, team.holds);
+  }
+
+  void add_calls() {
+    const auto add_one = [this](const team::TeamCalls& one) {
+      if (part_.teams.size() == kTeamsMax) {
+        part_.has_more_teams = true;
+        return;
+      }
+      part_.teams.push_back(one);
+    };
+    if (!state_.failure.empty()) return;
+    add_one(state_.calls);
+    for (const team::TeamState& team : state_.teams) {
+      if (!team.failed) add_one(team.calls);
+    }
   }
 
   // A Hold that a main function keeps while it waits is one that never ends.
@@ -234,8 +251,8 @@ class RankWriter {
 
   void write_tasks() {
     if (part_.created == part_.finished) return;
-    const std::uint64_t open = part_.created - std::min(part_.created, part_.finished);
-    std::string line = fmt::format("{} of {} not finished", open, count(part_.created, "task"));
+    std::string line =
+        fmt::format("{} of {} not finished", state_.tasks.open(), count(part_.created, "task"));
     if (state_.holds > 0) {
       line += fmt::format("; {} of them {} that the program still keeps", state_.holds,
                           state_.holds == 1 ? "is a Hold" : "are Holds");
@@ -295,7 +312,7 @@ class RankWriter {
     const team::DetectionState& state = state_.detection;
     std::vector<std::string> reasons;
     if (main_is_lost()) reasons.emplace_back("the main function of this rank to call wait()");
-    if (part_.created != part_.finished) reasons.emplace_back("its tasks");
+    if (state_.totals.created != state_.totals.finished) reasons.emplace_back("its tasks");
     if (!state.children_missing.empty()) {
       std::vector<int> missing(state.children_missing.begin(), state.children_missing.end());
       reasons.push_back(fmt::format("the subtree{} of rank{} {} to become idle",
@@ -345,6 +362,99 @@ class RankWriter {
   RankPart part_;
 };
 
+/// Members of a team of which the parts are known.
+class TeamMembers {
+ public:
+  using Wait = team::TeamCalls::Wait;
+
+  void add(int rank, const team::TeamCalls& calls) { all_.emplace_back(rank, &calls); }
+
+  /// Lines about the operations that some members have called, and others have not. `unknown`:
+  /// ranks of which no part is known.
+  void describe(const std::vector<int>& unknown, bool are_all_known,
+                std::vector<std::string>& lines) const {
+    const std::vector<int> absent = are_all_known ? find_absent(unknown) : std::vector<int>();
+    std::map<std::uint64_t, std::string> open;
+    for (const auto& [rank, calls] : all_) open.insert(calls->open.begin(), calls->open.end());
+    for (const auto& [number, text] : open) {
+      std::vector<int> callers;
+      std::vector<int> others = absent;
+      for (const auto& [rank, calls] : all_) {
+        if (calls->wait == Wait::left) continue;
+        (calls->begun >= number ? callers : others).push_back(rank);
+      }
+      if (add_line(text, "called", callers, others, lines))
+        break;  // nor have they called the later ones
+    }
+    describe_waits(absent, lines);
+  }
+
+ private:
+  // Ranks that have not made the team.
+  [[nodiscard]] std::vector<int> find_absent(const std::vector<int>& unknown) const {
+    std::vector<int> absent = all_.front().second->members;
+    std::erase_if(absent, [&](int rank) {
+      return std::ranges::find(unknown, rank) != unknown.end() ||
+             std::ranges::any_of(all_, [rank](const auto& one) { return one.first == rank; });
+    });
+    return absent;
+  }
+  // A member that has not heard of the end of a wait is about to go on. One that is absent may have
+  // left before the others, but not before their wait().
+  void describe_waits(const std::vector<int>& absent, std::vector<std::string>& lines) const {
+    std::vector<int> callers;
+    std::uint64_t epoch = 0;
+    bool is_wait = false;
+    for (const auto& [rank, calls] : all_) {
+      if (calls->wait != Wait::in_wait && calls->wait != Wait::at_end) continue;
+      callers.push_back(rank);
+      epoch = std::max(epoch, calls->epoch);
+      is_wait = is_wait || calls->wait == Wait::in_wait;
+    }
+    std::vector<int> others = is_wait ? absent : std::vector<int>();
+    for (const auto& [rank, calls] : all_) {
+      if (calls->wait == Wait::none && calls->epoch >= epoch) others.push_back(rank);
+    }
+    if (is_wait) {
+      add_line("wait()", "called", callers, others, lines);
+    } else if (all_.front().second->team != 0) {  // main functions that run are named elsewhere
+      add_line("the end", "reached", callers, others, lines);
+    }
+  }
+  bool add_line(const std::string& operation, const char* done, const std::vector<int>& callers,
+                std::vector<int> others, std::vector<std::string>& lines) const {
+    if (callers.empty() || others.empty()) return false;
+    std::ranges::sort(others);
+    lines.push_back(fmt::format("{} of {}: {} by {}, not by {}", operation,
+                                all_.front().second->name, done, name_ranks(callers),
+                                name_ranks(others)));
+    return true;
+  }
+  static std::string name_ranks(const std::vector<int>& ranks) {
+    return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", show_ranks(ranks));
+  }
+
+  std::vector<std::pair<int, const team::TeamCalls*>> all_;  // in the order of ranks
+};
+
+/// Lines about collective operations that not every member has called.
+std::vector<std::string> describe_calls(const std::vector<RankPart>& parts,
+                                        const std::vector<int>& unknown) {
+  std::map<std::uint64_t, TeamMembers> teams;
+  bool are_all_known = true;
+  for (const RankPart& rank : parts) {
+    are_all_known = are_all_known && !rank.has_more_teams;
+    for (const team::TeamCalls& calls : rank.teams) teams[calls.team].add(rank.rank, calls);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [id, members] : teams) members.describe(unknown, are_all_known, lines);
+  if (lines.size() > kCallsMax) {
+    lines.resize(kCallsMax);
+    lines.emplace_back("and more operations that not every member has called");
+  }
+  return lines;
+}
+
 }  // namespace
 
 RankPart describe_rank(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
@@ -386,6 +496,7 @@ std::string merge_parts(std::vector<RankPart> parts, const std::vector<int>& mis
         missing.size() == 1 ? "does" : "do", missing.size() == 1 ? "its" : "their",
         missing.size() == 1 ? "it has" : "they have");
   }
+  for (const std::string& line : describe_calls(parts, missing)) text += "\n  " + line;
   text += details;
   if (!unwritten.empty()) {
     text += fmt::format("\n  more of the same from ranks {}", show_ranks(unwritten));

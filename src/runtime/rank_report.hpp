@@ -3,6 +3,7 @@
 
 #include "runtime/rank_runtime.hpp"
 #include "sched/worker_state.hpp"
+#include "team/team_state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,10 +28,13 @@ struct RankPart {
   std::uint64_t finished = 0;
   std::uint64_t queued = 0;
   std::uint64_t processed = 0;
+  std::vector<team::TeamCalls> teams;  // that have not failed
+  bool has_more_teams = false;
 
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(rank, quiet_ns, failed, title, age, lines, left_out, created, finished, queued, processed);
+    ar(rank, quiet_ns, failed, title, age, lines, left_out, created, finished, queued, processed,
+       teams, has_more_teams);
   }
 };
 

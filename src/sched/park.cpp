@@ -225,6 +225,7 @@ class Deferred final : public ParkedWaiter {
     stand_in(for_what);
     since_ns = scheduler_.env().now_ns();
     counted = ends_by_itself;
+    has_begun = false;
   }
 
   void start(const Waitable& what) {

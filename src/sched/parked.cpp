@@ -295,6 +295,18 @@ std::uint64_t WaitingTasks::count() const {
   return count;
 }
 
+Uncounted uncounted_in(const WaitingTasks& waiting, const TaskScope& scope) {
+  Uncounted sum;
+  for (const ParkedList* const list : waiting.all()) {
+    list->for_each([&](const Parked& one) {
+      if (one.counted || !one.is_within(scope)) return;
+      ++sum.all;
+      if (!one.has_begun) ++sum.not_begun;
+    });
+  }
+  return sum;
+}
+
 std::size_t WaitingTasks::size() const {
   std::size_t size = 0;
   for (const auto& list : lists_) size += list->size();

@@ -45,6 +45,7 @@ struct Parked {
   bool is_cancellable = true;   // likewise
   const TaskScope* ending_scope = nullptr;  // likewise; not the world's, whose failure ends all
   bool counted = true;                      // for detection it runs
+  bool has_begun = true;                    // false: a task of submit_after(), in no count yet
   bool cancelled = false;        // set by the thread that takes it out of what it waits for
   bool ended = false;            // likewise; by the failure of ending_scope
   bool in_list = false;          // guarded by the list's lock
@@ -180,6 +181,14 @@ class WaitTexts {
   std::map<const Task*, std::string> names_;  // of holders; "": not seen
   TaskPlaces places_;
 };
+
+/// Tasks and threads that wait, and count as finished meanwhile.
+struct Uncounted {
+  std::uint64_t all = 0;
+  std::uint64_t not_begun = 0;  // of these: tasks that were never counted as created either
+};
+/// Returns the number of those of a scope and of the ones nested in it. **Caller**: any thread.
+[[nodiscard]] Uncounted uncounted_in(const WaitingTasks& waiting, const TaskScope& scope);
 
 /// Lines that name the waiters that are not counted, their Waitables, and cycles of locks among
 /// them.

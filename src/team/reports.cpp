@@ -5,8 +5,11 @@
 #include <shoal/team.hpp>
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <utility>
 
+#include "sched/parked.hpp"
+#include "team/coll/exchange.hpp"
 #include "team/core_state.hpp"
 #include "team/messenger.hpp"
 #include "team/unexpected_messages.hpp"
@@ -47,11 +50,50 @@ std::vector<HoldsMade> holds_of(const CoreState& core) {
   return holds;
 }
 
+// Both change meanwhile.
+TasksHere tasks_of(const CoreState& core) {
+  const Totals totals = all_totals(core);
+  const sched::Uncounted waiting = sched::uncounted_in(core.scheduler().waiting(), core.team);
+  TasksHere tasks;
+  tasks.created = totals.created + waiting.not_begun;
+  const std::uint64_t parked = waiting.all - waiting.not_begun;
+  tasks.ended = std::min(totals.finished - std::min(parked, totals.finished), tasks.created);
+  return tasks;
+}
+
+TeamCalls calls_of(const CoreState& core) SHOAL_REQUIRES(core.mutex) {
+  constexpr int kMembersMax = 64;
+  TeamCalls calls;
+  calls.team = core.team.id();
+  calls.name = core.describe();
+  // Its destructor withdraws it, and then takes the lock.
+  if (const auto* const exchange = core.team.services().find<Exchange>()) exchange->add_to(calls);
+  calls.epoch = core.detector.epoch();
+  const MemberWait& member = core.member;
+  if (member.is_released()) {
+    calls.wait = TeamCalls::Wait::left;
+  } else if (member.is_waiting() && member.waited_operation().is_wait()) {
+    calls.wait = member.stands_finally() ? TeamCalls::Wait::at_end : TeamCalls::Wait::in_wait;
+  }
+  if (core.is_world() || core.team.size() > kMembersMax) return calls;
+  for (int rank = 0; rank < core.team.size(); ++rank) {
+    calls.members.push_back(core.team.to_world(Rank(rank)).value());
+  }
+  return calls;
+}
+
 void add_team_states(const CoreState& core, std::vector<TeamState>& states) {
-  TeamState state{core.describe(),  core.team.rank(),  core.team.size(), "", 0,
-                  all_totals(core), core.has_failed(), holds_of(core)};
+  TeamState state;
+  state.name = core.describe();
+  state.rank = core.team.rank();
+  state.size = core.team.size();
+  state.totals = all_totals(core);
+  state.tasks = tasks_of(core);
+  state.failed = core.has_failed();
+  state.holds = holds_of(core);
   {
     const sync::Lock lock(core.mutex);
+    state.calls = calls_of(core);
     const MemberWait& member = core.member;
     if (member.is_waiting()) {
       const WaitedOperation& waited = member.waited_operation();
@@ -71,7 +113,9 @@ TeamTreeState state_of(const CoreState& core) {
   state.held = all_held(core);
   state.holds = core.team.holds();
   state.holds_made = holds_of(core);
+  state.tasks = tasks_of(core);
   const sync::Lock lock(core.mutex);
+  state.calls = calls_of(core);
   state.totals = all_totals(core);
   for (const std::shared_ptr<CoreState>& inner : nested_in(core)) {
     add_team_states(*inner, state.teams);

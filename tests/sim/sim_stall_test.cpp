@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -145,6 +146,55 @@ TEST(SimStall, HoldThatIsNeverEnded_IsNamedWithTheSeed) {
                                   "sim_stall_test.cpp:[0-9:]+; the main function is in wait[(][)], "
                                   "which does not return before these have ended: end them first"));
   EXPECT_THAT(text, Not(HasSubstr("nothing has happened for")));
+}
+
+TEST(SimStall, ParkedTasks_CountAsNotFinished) {
+  static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const std::string text =
+        error_of([&](auto& config) { config.sim_seed = seed; },
+                 [&](World& world) {
+                   shoal::Team team(world, {Rank(1), Rank(0)}, "pair");
+                   shoal::Promise<int> never(world);
+                   if (world.rank() == 1) {
+                     const shoal::SharedFuture<int> future = never.future().share();
+                     kept->push_back(std::make_unique<shoal::Hold>(world.hold()));
+                     const auto reads = [future] { static_cast<void>(future.get()); };
+                     for (int i = 0; i < 4; ++i) world.spawn(reads, {.name = "reader"});
+                     for (int i = 0; i < 2; ++i) team.spawn(reads, {.name = "member"});
+                     static_cast<void>(future.then([](int) {}));
+                   }
+                   world.wait();
+                 });
+    EXPECT_THAT(text, AllOf(HasSubstr("tasks: 8 created, 0 finished"),
+                            HasSubstr("parked: 4 times 'reader' in get() of 'promise of int'"),
+                            HasSubstr("8 of 8 tasks not finished; 1 of them is a Hold"),
+                            HasSubstr("team 'pair' (rank 0 of 2): no member waits in it; 2 tasks "
+                                      "not finished")));
+  }
+}
+
+TEST(SimStall, RanksThatHaveNotCalledACollective_AreNamed) {
+  static auto* const kept = new std::vector<std::unique_ptr<shoal::Hold>>;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const std::string text = error_of(
+        [&](auto& config) {
+          config.ranks = 4;
+          config.sim_seed = seed;
+        },
+        [&](World& world) {
+          shoal::Team team(world, {Rank(0), Rank(1), Rank(2)}, "solver");
+          if (team.is_member()) team.barrier();
+          if (world.rank() < 2) team.barrier();
+          if (world.rank() == 2) kept->push_back(std::make_unique<shoal::Hold>(world.hold()));
+          world.wait();
+        });
+    EXPECT_THAT(text, AllOf(HasSubstr("hangs"),
+                            HasSubstr("\n  barrier() (collective number 2) of team 'solver': "
+                                      "called by ranks 0, 1, not by rank 2\n"),
+                            HasSubstr("\n  wait() of the world: called by ranks 2, 3, not by "
+                                      "ranks 0, 1\n")));
+  }
 }
 
 TEST(SimStall, HoldsOfATeam_AreNamedWithTheirMakers) {

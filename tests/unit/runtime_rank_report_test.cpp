@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,51 @@ TEST(RankReport, AThousandRanksWithMuchToSay_AreCutShort) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 64 * 3 + 1) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("and 7 more lines"),
                           HasSubstr("more of the same from ranks 64 to 1023")));
+}
+
+TEST(RankReport, RanksThatHaveNotCalledWhatOthersWaitIn_AreNamed) {
+  using shoal::team::TeamCalls;
+  const auto calls = [](std::uint64_t begun, TeamCalls::Wait wait) {
+    TeamCalls one;
+    one.team = 5;
+    one.name = "team 'x'";
+    one.begun = begun;
+    one.wait = wait;
+    one.members = {0, 1, 2, 3};
+    return one;
+  };
+  const auto text_of = [](const std::vector<TeamCalls>& all, const std::vector<int>& missing) {
+    std::vector<RankPart> parts;
+    for (const TeamCalls& one : all) {
+      parts.push_back(part_of(static_cast<int>(parts.size()), "a"));
+      parts.back().teams = {one};
+    }
+    return merge_parts(parts, missing);
+  };
+  TeamCalls waits = calls(3, TeamCalls::Wait::none);
+  waits.open = {{2, "barrier()"}, {3, "reduce()"}};
+  TeamCalls waits_too = calls(2, TeamCalls::Wait::none);
+  waits_too.open = {{2, "barrier()"}};
+  const TeamCalls runs = calls(1, TeamCalls::Wait::none);
+  EXPECT_THAT(text_of({waits, runs, waits_too}, {3}),
+              HasSubstr("\n  barrier() of team 'x': called by ranks 0, 2, not by rank 1\n"));
+  EXPECT_THAT(text_of({waits, runs, waits_too}, {3}), Not(HasSubstr("reduce()")));
+  EXPECT_THAT(text_of({waits_too, waits, waits}, {}),  // rank 3 has not made the team
+              HasSubstr("barrier() of team 'x': called by ranks 0 to 2, not by rank 3\n"));
+  EXPECT_THAT(text_of({waits, waits, waits, waits_too}, {}),
+              HasSubstr("reduce() of team 'x': called by ranks 0 to 2, not by rank 3\n"));
+  EXPECT_THAT(text_of({waits, waits, waits, waits}, {}), Not(HasSubstr("called by")));
+
+  const TeamCalls in_wait = calls(1, TeamCalls::Wait::in_wait);
+  const TeamCalls at_end = calls(1, TeamCalls::Wait::at_end);
+  const TeamCalls left = calls(1, TeamCalls::Wait::left);
+  EXPECT_THAT(text_of({in_wait, runs, at_end}, {}),
+              HasSubstr("wait() of team 'x': called by ranks 0, 2, not by ranks 1, 3\n"));
+  EXPECT_THAT(text_of({at_end, runs, left}, {}),
+              HasSubstr("the end of team 'x': reached by rank 0, not by rank 1\n"));
+  TeamCalls goes_on = at_end;
+  goes_on.epoch = 1;
+  EXPECT_THAT(text_of({goes_on, runs}, {}), Not(HasSubstr("reached by")));
 }
 
 TEST(RankReport, RanksWithoutAnswer_AreNamed) {

@@ -282,6 +282,8 @@ TEST(Stall, FutureOfACollectiveOperation_IsNamedWithTheOperation) {
       {"shoal: report"}, [&] { gate.open(); });
   EXPECT_THAT(said, ContainsRegex("rank 0: main function: in get[(][)] of allreduce[(][)] "
                                   "[(]collective number 2[)] for "));
+  EXPECT_THAT(said, HasSubstr("\n  allreduce() (collective number 2) of the world: called by rank "
+                              "0, not by rank 1\n"));
 }
 
 TEST(Stall, SwitchedOff_LeavesTheSignalAlone) {
@@ -530,7 +532,8 @@ TEST(Stall, MainFunctionThatNeverComesToWait_IsNamed) {
       {"shoal: report"}, [&] { gate.open(); });
   EXPECT_THAT(said, AllOf(HasSubstr("rank 1: main function: running"),
                           HasSubstr("worker 0: runs the main function for "),
-                          HasSubstr("the main function of this rank to call wait()")));
+                          HasSubstr("the main function of this rank to call wait()"),
+                          HasSubstr("\n  wait() of the world: called by rank 0, not by rank 1\n")));
 }
 
 // Rank 1 takes nothing, so rank 0 soon may send nothing.

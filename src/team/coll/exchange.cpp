@@ -400,4 +400,13 @@ std::vector<std::string> Exchange::describe_unsatisfied() const {
   return lines;
 }
 
+void Exchange::add_to(TeamCalls& calls) const {
+  const sync::Lock lock(mutex_);
+  calls.begun = table_->begun;
+  for (const SharedOperation& operation : table_->running) {
+    if (operation->is_done()) continue;
+    calls.open.emplace_back(operation->sequence(), operation->waited_operation().text());
+  }
+}
+
 }  // namespace shoal::team

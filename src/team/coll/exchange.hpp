@@ -20,6 +20,8 @@
 
 namespace shoal::team {
 
+struct TeamCalls;
+
 inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
@@ -73,6 +75,9 @@ class Exchange final : private Unsatisfied {
   SharedOperation enter(const Call& call);
   const std::vector<Block>& wait(const SharedOperation& operation);
   void then(const SharedOperation& operation, const sync::Ref<Result>& result);
+
+  /// Adds the operations that have begun here, for reports. **Caller**: any thread.
+  void add_to(TeamCalls& calls) const;
 
   // --- for operations
 
