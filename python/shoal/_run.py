@@ -151,6 +151,13 @@ def _complete(result, what):
     return result
 
 
+def _complete_in(context, result, function):
+    """As _call_to_end(), where the function has been called in a context."""
+    if isinstance(result, _UNFINISHED):
+        return context.run(_complete, result, _name_of(function))
+    return result
+
+
 def _call_to_end(function, arguments, keywords):
     """Calls a function of the program, and awaits its coroutine."""
     result = function(*arguments, **keywords)
@@ -216,16 +223,42 @@ def _call_in(world, function, arguments):
     return function(*arguments)
 
 
+def _check_call(world, rank, function, what, name):
+    """The rank, of a call or a message that need not be right."""
+    what = f"{what} {_name_of(_function_of(function, name))}"
+    return _rank_of(world, rank, what)
+
+
+def _make_context(world):
+    """A context in which the world is the current one, for plain calls of other ranks."""
+    context = contextvars.Context()
+    context.run(_current.set, world)
+    return context
+
+
 def _serve(world, body, buffers):
     """Runs a call of another rank."""
     try:
         function, arguments, keywords = _wire.load_call(body, buffers)
         result = _in_world(world, _invoke, function, arguments, keywords)
         return False, _wire.dump(result, "the result of", function)
-    except _errors.CancelledError:
-        raise
     except BaseException as error:
-        return True, _wire.dump_error(error, world.rank)
+        return _refuse(world, error)
+
+
+def _finish_call(world, context, result, function):
+    """As _serve(), of a call that has returned in a context."""
+    try:
+        return False, _wire.dump(_complete_in(context, result, function), "the result of", function)
+    except BaseException as error:
+        return _refuse(world, error)
+
+
+def _refuse(world, error):
+    """The answer to a call that has raised."""
+    if isinstance(error, _errors.CancelledError):
+        raise error
+    return True, _wire.dump_error(error, world.rank)
 
 
 def _deliver(world, body, buffers):
@@ -322,7 +355,16 @@ _core._set_hooks({
     "call_with_inputs": _call_with_inputs,
     "call_with_key": _call_with_key,
     "run_main": _run_main,
+    "check_call": _check_call,
+    "dump_call": _wire.dump_call,
+    "is_found_by_name": _wire._is_found_by_name,
+    "find_function": _wire.find_function,
+    "make_context": _make_context,
+    "invoke_any": _invoke,
     "serve": _serve,
+    "refuse": _refuse,
+    "finish_call": _finish_call,
+    "complete": _complete_in,
     "deliver": _deliver,
     "load": _wire.load,
     "load_error": _wire.load_error,
@@ -330,6 +372,8 @@ _core._set_hooks({
     "is_constant": _wire.is_constant,
     "place_of": _place_of,
     "frame_place": _frame_place,
+    "modules": sys.modules,
+    "function_type": types.FunctionType,
 })
 
 

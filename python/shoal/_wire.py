@@ -1,9 +1,8 @@
-"""Python objects as bytes of messages: pickle, protocol 5, with large buffers out of band; short
-numbers and texts by marshal, which takes a tenth of the time."""
+"""Python objects as bytes of messages: pickle, protocol 5, with large buffers out of band; numbers
+and short texts in bytes of their own, which take a tenth of the time."""
 
 import importlib
 import io
-import marshal
 import pickle
 import sys
 import types
@@ -12,9 +11,7 @@ from . import _core, _errors
 
 
 PLAIN = frozenset((int, float, complex, bool, str, bytes, type(None)))
-_MARSHAL = 2  # version without references, so that equal objects have equal bytes
-_SHORT = 1024  # bytes
-_PICKLE = 0x80  # first byte of a pickle, and of nothing that marshal makes
+_PICKLE = 0x80  # first byte of a pickle, and of no plain value
 
 
 class _Pickler(pickle.Pickler):
@@ -53,18 +50,11 @@ def _is_found_by_name(function):
     return found is function
 
 
-def _may_be_short(obj):
-    """Whether it may be sent as plain text: a long one is not copied to find out."""
-    kind = type(obj)
-    return kind in PLAIN and (kind not in (str, bytes) or len(obj) <= _SHORT)
-
-
 def dump(obj, what="the value", function=None):
     """A pair of bytes and a list of buffers. Errors call it `what`, with the name of a function."""
-    if _may_be_short(obj):
-        body = marshal.dumps(obj, _MARSHAL)
-        if len(body) <= _SHORT:
-            return body, []
+    body = _core._dump_plain(obj)
+    if body is not None:
+        return body, []
     buffers = []
     try:
         body = pickle.dumps(obj, 5, buffer_callback=buffers.append)
@@ -86,7 +76,7 @@ def dump(obj, what="the value", function=None):
 
 def load(body, buffers):
     if type(body) is bytes and body[0] != _PICKLE:
-        return marshal.loads(body)
+        return _core._load_plain(body)
     return pickle.loads(body, buffers=buffers)
 
 
@@ -105,28 +95,31 @@ def is_constant(buffer):
 
 
 def dump_call(function, arguments, keywords, what):
-    """As dump(), of a call. A function goes as two names: pickle takes a microsecond for it."""
+    """As dump(), of a call that is not plain. A function goes as two names: pickle takes a
+    microsecond for it."""
     if type(function) is types.FunctionType and _is_found_by_name(function):
         call = function.__module__, function.__qualname__, arguments, keywords
-        if not keywords and all(map(_may_be_short, arguments)):
-            body = marshal.dumps(call, _MARSHAL)
-            if len(body) <= _SHORT:
-                return body, []
-        return dump(call, what, function)
-    return dump((None, function, arguments, keywords), what, function)
+    else:
+        call = None, function, arguments, keywords
+    return dump(call, what, function)
+
+
+def find_function(module, name):
+    """The function that has these names, as dump_call() and plain calls give them."""
+    place = sys.modules.get(module) or importlib.import_module(module)
+    found = getattr(place, name, None)
+    if found is None:
+        found = place
+        for part in name.split("."):
+            found = getattr(found, part)
+    return found
 
 
 def load_call(body, buffers):
     """The function, the arguments and the keywords of dump_call()."""
     module, function, arguments, keywords = load(body, buffers)
     if module is not None:
-        place = sys.modules.get(module) or importlib.import_module(module)
-        found = getattr(place, function, None)
-        if found is None:
-            for name in function.split("."):
-                place = getattr(place, name)
-            found = place
-        function = found
+        function = find_function(module, function)
     return function, arguments, keywords
 
 

@@ -30,16 +30,6 @@ def spawn(world, function, *arguments, **keywords):
                  _name_of(function), 0, function)
 
 
-def _check_call(world, rank, function, what, name):
-    """The rank, of a call or a message that need not be right."""
-    what = f"{what} {_name_of(_function_of(function, name))}"
-    return _rank_of(world, rank, what)
-
-
-def _is_right(world, rank, function):
-    return type(rank) is int and 0 <= rank < world.size and callable(function)
-
-
 def call(world, rank, function, *arguments, **keywords):
     """Runs function(*arguments, **keywords) as a task of another rank; returns its future.
 
@@ -47,10 +37,7 @@ def call(world, rank, function, *arguments, **keywords):
     and with the traceback of that rank as its __cause__. Parks the task while too much is under way
     to the rank. Raises CheckError for a rank that there is not, and for arguments that cannot be
     sent."""
-    if not _is_right(world, rank, function):
-        rank = _check_call(world, rank, function, "a call of", "call()")
-    return world._call(rank, _wire.dump_call(function, arguments, keywords,
-                                             "an argument of a call of"), function)
+    return world._call(rank, function, arguments, keywords)
 
 
 def send(world, rank, function, *arguments, **keywords):
@@ -59,18 +46,12 @@ def send(world, rank, function, *arguments, **keywords):
     Handlers of one sender start in the order sent, one at a time. They must be short and must not
     wait; an exception fails the world. shoal.current_world() is the world there. Parks the task as
     call(), and raises the same."""
-    if not _is_right(world, rank, function):
-        rank = _check_call(world, rank, function, "a message for", "send()")
-    world._send(rank, _wire.dump_call(function, arguments, keywords,
-                                      "an argument of a message for"))
+    world._send(rank, function, arguments, keywords)
 
 
 def send_task(world, rank, function, *arguments, **keywords):
     """As send(), but the function runs as a task, which may wait."""
-    if not _is_right(world, rank, function):
-        rank = _check_call(world, rank, function, "a message for", "send_task()")
-    world._send_task(rank, _wire.dump_call(function, arguments, keywords,
-                                           "an argument of a message for"), function)
+    world._send_task(rank, function, arguments, keywords)
 
 
 def split(world, colour, key=0, name=""):

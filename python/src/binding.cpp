@@ -7,8 +7,11 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
+
+#include "plain.hpp"
 
 namespace shoal::python {
 
@@ -45,6 +48,7 @@ class Worlds {
       here->team = nullptr;
       here->run->has_ended = true;
       here->kept = nullptr;
+      here->context = {};  // it refers to the world
       Py_DECREF(object);
     }
   }
@@ -105,11 +109,15 @@ Object pack(PyObject* a, PyObject* b, PyObject* c) {
 }
 
 Payload dump(PyObject* object) {
+  PlainWriter writer;
+  if (writer.add(object)) return {Block(writer.take()), {}};
   const Object arguments = Object::own(PyTuple_Pack(1, object));
   return to_payload(call(hooks().dump, arguments.get()).get());
 }
 
 Object load(PyObject* hook, const Payload& payload) {
+  const std::span<const char> bytes = payload.body.bytes();
+  if (is_plain(bytes) && hook == hooks().load) return PlainReader(bytes).next();
   const auto [body, buffers] = to_python(payload);
   return call(hook, pack(body.get(), buffers.get()).get());
 }

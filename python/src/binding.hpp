@@ -29,12 +29,21 @@ namespace nb = nanobind;
 /// Functions of the package that C++ calls, set once by its import. Never released: the
 /// interpreter may end before threads do.
 struct Hooks {
-  PyObject* run_main = nullptr;       // (main, world) -> exit code
-  PyObject* serve = nullptr;          // (world, body, buffers) -> (is_error, (body, buffers))
-  PyObject* deliver = nullptr;        // (world, body, buffers)
-  PyObject* load = nullptr;           // (body, buffers) -> object
-  PyObject* load_error = nullptr;     // (body, buffers) -> exception
-  PyObject* call_with_key = nullptr;  // (function, bytes of the key) -> object
+  PyObject* run_main = nullptr;          // (main, world) -> exit code
+  PyObject* check_call = nullptr;        // (world, rank, function, ...: see to_rank()) -> rank
+  PyObject* dump_call = nullptr;         // (function, arguments, keywords, text) -> (body, buffers)
+  PyObject* is_found_by_name = nullptr;  // (function) -> whether its names lead to it
+  PyObject* find_function = nullptr;     // (module, name) -> function
+  PyObject* make_context = nullptr;      // (world) -> context in which it is the current one
+  PyObject* invoke_any = nullptr;        // (function, arguments, keywords) -> result
+  PyObject* serve = nullptr;             // (world, body, buffers) -> (is_error, (body, buffers))
+  PyObject* refuse = nullptr;            // (world, exception) -> the same
+  PyObject* finish_call = nullptr;       // (world, context, result, function) -> the same
+  PyObject* complete = nullptr;          // (context, result, function) -> result
+  PyObject* deliver = nullptr;           // (world, body, buffers)
+  PyObject* load = nullptr;              // (body, buffers) -> object
+  PyObject* load_error = nullptr;        // (body, buffers) -> exception
+  PyObject* call_with_key = nullptr;     // (function, bytes of the key) -> object
   PyObject* invoke = nullptr;       // (world, object, body, buffers) -> (is_error, (body, buffers))
   PyObject* dump = nullptr;         // (object) -> (body, buffers)
   PyObject* is_constant = nullptr;  // (buffer) -> whether its bytes never change
@@ -43,6 +52,8 @@ struct Hooks {
   PyObject* adopt = nullptr;        // (old value or None, new value) -> value
   PyObject* place_of = nullptr;     // (name of tasks, function) -> its place in the source, or None
   PyObject* frame_place = nullptr;  // (frame) -> where the program is in it, or None
+  PyObject* modules = nullptr;      // sys.modules
+  PyObject* function_type = nullptr;  // types.FunctionType
 };
 Hooks& hooks();
 
@@ -178,6 +189,8 @@ struct PyTeam {
 }
 
 struct PyWorld : PyTeam {
+  Object context;  // of calls of other ranks, which run in copies of it; made by the first one
+
   /// **Caller**: keeps the GIL while it uses the world.
   [[nodiscard]] World& world(Threads last = Threads::open) const {
     return static_cast<World&>(*get(last));
@@ -239,6 +252,7 @@ void run_attempts(int retries, FunctionRef<void()> body);
 void end_worlds(const std::vector<World*>& ended);
 
 void bind_arrays(nb::module_& module);
+void bind_calls(nb::class_<PyTeam>& team);
 void bind_collectives(nb::class_<PyTeam>& team);
 void bind_events(nb::module_& module);
 void bind_extension(nb::module_& module);

@@ -19,22 +19,6 @@ Object find(const char* name) {
   return module ? Object::own(PyObject_GetAttrString(module.get(), name)) : Object();
 }
 
-Object take_raised() {
-#if PY_VERSION_HEX >= 0x030C0000
-  return Object::own(PyErr_GetRaisedException());
-#else
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return Object::own(value);
-#endif
-}
-
 /// UTF-8 text of a str; `otherwise` for nullptr and after an error, which it clears.
 std::string text_of(PyObject* text, const char* otherwise) {
   const char* const bytes = text != nullptr ? PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
@@ -170,6 +154,22 @@ std::string for_python(std::string text) {
       text.replace(at, cpp.size(), python);
   }
   return text;
+}
+
+Object take_raised() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return Object::own(PyErr_GetRaisedException());
+#else
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return Object::own(value);
+#endif
 }
 
 void throw_python_exception(Object exception) {

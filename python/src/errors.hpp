@@ -24,6 +24,8 @@ class PythonError : public Error {
 /// Returns a text of shoal with what a program in Python is told to do, in place of one in C++.
 [[nodiscard]] std::string for_python(std::string text);
 
+/// Returns the Python exception that is set, which is not any more. **Caller**: holds the GIL.
+[[nodiscard]] Object take_raised();
 /// Throws the Python exception that is set as a C++ one: PythonError, or that of shoal which it
 /// stands for. **Caller**: holds the GIL.
 [[noreturn]] void throw_python_error();

@@ -31,6 +31,7 @@
 #include "future.hpp"
 #include "interpreter.hpp"
 #include "net/mpi_transport.hpp"
+#include "plain.hpp"
 #include "runtime/config.hpp"
 #include "runtime/config_options.hpp"
 #include "runtime/end_report.hpp"
@@ -41,67 +42,6 @@
 namespace shoal::python {
 
 namespace {
-
-// --- handlers of other ranks' calls and messages
-
-/// Gives a promise of this rank the exception that a call has raised.
-void fail_call(Team& team, std::uint64_t number, const Payload& payload) {
-  std::exception_ptr error;
-  try {
-    const InPython in_python;
-    throw_python_exception(load(hooks().load_error, payload));
-  } catch (...) {
-    error = std::current_exception();
-  }
-  team::promises_of(team.core()).fail(number, std::move(error));
-}
-
-Outcome run_call(Team& team, const std::string& name, const Payload& payload) {
-  return run_python(
-      team,
-      [&team, &payload] {
-        const InPython in_python;
-        const auto [body, buffers] = to_python(payload);
-        const Object here = object_of(world_of(team));
-        return to_outcome(
-            call(hooks().serve, pack(here.get(), body.get(), buffers.get()).get()).get());
-      },
-      name);
-}
-
-/// Runs a call, and sends the pickle of its result, or its exception. Team::call() would bring back
-/// the exception as a text. `name`: that of name_call().
-void serve(Team& team, RemotePromise<Value> reply, const std::string& name,
-           const Payload& payload) {
-  Outcome outcome;
-  try {
-    outcome = run_call(team, name, payload);
-  } catch (const CancelledError&) {
-    throw;  // the team has failed, and the caller hears of that
-  } catch (const std::exception& error) {
-    team::fail(team.core(), reply, "call()", error.what());
-    return;
-  }
-  if (!outcome.is_error) {
-    team::fulfill(team.core(), reply, Value(std::move(outcome.payload)));
-    return;
-  }
-  const auto to = team::address_of(team.core(), reply.rank, reply.in_world != 0);
-  team::send(to.core, to.member, am<&fail_call, Delivery::task>, reply.number,
-             std::move(outcome.payload));
-}
-
-void deliver(Team& team, const Payload& payload) {
-  const InPython in_python;
-  const auto [body, buffers] = to_python(payload);
-  const Object here = object_of(world_of(team));
-  static_cast<void>(call(hooks().deliver, pack(here.get(), body.get(), buffers.get()).get()));
-}
-
-void deliver_task(Team& team, const std::string& name, const Payload& payload) {
-  run_python(
-      team, [&team, &payload] { deliver(team, payload); }, name);
-}
 
 // --- tasks
 
@@ -167,31 +107,6 @@ nb::object call_in_attempts(int retries, nb::handle function) {
     });
   }
   return nb::steal(result.release());
-}
-
-PyFuture call_rank(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
-  const auto here = team.get();
-  Payload encoded = to_payload(payload.ptr());
-  const std::string name = name_call(function);
-  const OutsidePython outside;
-  team::PendingCall<Value> awaited(here->core());
-  here->send(Rank(rank), am<&serve, Delivery::task>, awaited.reply, name, std::move(encoded));
-  return PyFuture(std::move(awaited.future).share(), team.run);
-}
-
-void send(PyTeam& team, int rank, nb::handle payload) {
-  const auto here = team.get();
-  Payload encoded = to_payload(payload.ptr());
-  const OutsidePython outside;
-  here->send(Rank(rank), am<&deliver>, std::move(encoded));
-}
-
-void send_task(PyTeam& team, int rank, nb::handle payload, nb::handle function) {
-  const auto here = team.get();
-  Payload encoded = to_payload(payload.ptr());
-  const std::string name = name_call(function);
-  const OutsidePython outside;
-  here->send(Rank(rank), am<&deliver_task, Delivery::task>, name, std::move(encoded));
 }
 
 // --- locks
@@ -555,6 +470,17 @@ void set_hooks(const nb::dict& functions) {
     hook = nb::object(functions[name]).release().ptr();
   };
   take(hooks().run_main, "run_main");
+  take(hooks().check_call, "check_call");
+  take(hooks().dump_call, "dump_call");
+  take(hooks().is_found_by_name, "is_found_by_name");
+  take(hooks().find_function, "find_function");
+  take(hooks().make_context, "make_context");
+  take(hooks().invoke_any, "invoke_any");
+  take(hooks().refuse, "refuse");
+  take(hooks().finish_call, "finish_call");
+  take(hooks().complete, "complete");
+  take(hooks().modules, "modules");
+  take(hooks().function_type, "function_type");
   take(hooks().serve, "serve");
   take(hooks().deliver, "deliver");
   take(hooks().load, "load");
@@ -654,10 +580,8 @@ void bind_teams(nb::module_& module) {
           .def("_submit", &submit, nb::arg("function"), nb::arg("arguments"),
                nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
           .def("_spawn", &spawn, nb::arg("function"), nb::arg("arguments"),
-               nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"))
-          .def("_call", &call_rank)
-          .def("_send", &send)
-          .def("_send_task", &send_task);
+               nb::arg("keywords").none(), nb::arg("name"), nb::arg("priority"), nb::arg("place"));
+  bind_calls(team);
   bind_collectives(team);
   nb::class_<PyWorld, PyTeam>(
       module, "World",
@@ -697,6 +621,7 @@ void bind(nb::module_& module) {
   nb::register_exception_translator(
       [](const std::exception_ptr& error, void* /*unused*/) { set_python_error(error); });
   bind_bytes(module);
+  bind_plain(module);
   bind_teams(module);
   bind_graphs(module);
   bind_arrays(module);

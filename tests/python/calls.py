@@ -1,11 +1,25 @@
 """Calls and messages between ranks."""
 
 import array
+import contextvars
+import enum
+import math
 import operator
 
 import shoal
 
 heard = {}
+seen = contextvars.ContextVar("what a call has seen", default=0)
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Places:
+    @staticmethod
+    def inner(x):
+        return x, "inner"
 
 
 class Refused(Exception):
@@ -41,6 +55,34 @@ def given(value):
     return value
 
 
+def kinds(*values):
+    """Types are those of the caller."""
+    return [(type(value).__name__, value) for value in values]
+
+
+def count_in_context():
+    """Each call has a context of its own."""
+    seen.set(seen.get() + 1)
+    return seen.get()
+
+
+async def awaiting(x):
+    return await distant(x)
+
+
+def generating(x):
+    yield x
+
+
+def replaced(x):
+    raise AssertionError("it is a task there")
+
+
+def replace():
+    global replaced
+    replaced = distant
+
+
 def fill(view):
     """The receiver's copy can be written."""
     view = memoryview(view).cast("B")
@@ -68,6 +110,35 @@ def call_back(rank):
     return shoal.current_world().call(rank, where, offset=100).result()
 
 
+def check_plain_calls(world, me, size, next_rank):
+    """Calls with numbers and short texts, and those that only look like such ones."""
+    plain = [None, True, False, 0, -1, 2**63 - 1, -2**63, 1.5, -0.0, math.inf, 2 - 3j, "", "x",
+             "\u00fc\U0001f41f", "\0", b"", b"\x80\0"]
+    others = [2**63, -2**63 - 1, 10**400, "\ud800", "x" * 1025, b"x" * 1025, "\u00fc" * 600,
+              Colour.RED, (1, 2), [None], {}]
+    for value in plain + others:
+        back = world.call(next_rank, given, value).result()
+        assert type(back) is type(value) and repr(back) == repr(value), (value, back)
+        assert world.call(next_rank, kinds, value, 1).result() == kinds(value, 1)
+    assert math.isnan(world.call(next_rank, given, math.nan).result())
+    for count in (1, 12, 13, 50, 600):
+        assert world.call(next_rank, kinds, *range(count)).result() == kinds(*range(count))
+    assert world.call(next_rank, kinds, *["x" * 200] * 6).result() == kinds(*["x" * 200] * 6)
+    assert [world.call(next_rank, count_in_context).result() for _ in range(3)] == [1, 1, 1]
+    assert seen.get() == 0
+    assert world.call(next_rank, Places.inner, 3).result() == (3, "inner")
+    assert world.call(next_rank, awaiting, 5).result() == 5 + next_rank
+    for wrong, text in ((generating, "yield"), (given, "positional argument")):
+        try:
+            world.call(next_rank, wrong, *[1] * (1 if wrong is generating else 2)).result()
+            raise AssertionError("no exception")
+        except (shoal.CheckError, TypeError) as error:
+            assert text in str(error), error
+    if world.launch == "mpi" and size > 1 and me == 0:  # each rank has a module of its own
+        world.call(1, replace).result()
+        assert world.call(1, replaced, 5).result() == 6
+
+
 def main(world):
     me, size = world.rank, world.size
     next_rank = (me + 1) % size
@@ -90,6 +161,8 @@ def main(world):
         raise AssertionError("no exception")
     except shoal.RemoteError as error:
         assert "Unsendable" in str(error) and "never" in str(error), error
+
+    check_plain_calls(world, me, size, next_rank)
 
     numbers = array.array("d", range(10000))
     assert world.call(next_rank, doubled, numbers).result() == doubled(numbers)
