@@ -7,7 +7,7 @@ import functools
 import sys
 import warnings
 
-from . import _core, _errors
+from . import _core, _errors, _wire
 from ._run import _check_name, _integer_of, _team_of
 
 _KINDS = {float: (_core._DoubleArray, "d"), int: (_core._IntegerArray, "q")}
@@ -223,8 +223,8 @@ class GlobalArray:
             raise _errors.CheckError(
                 f"global array {self._name!r}: an array of shape {tuple(shape)} for {count} "
                 "elements: give one of one dimension, as by ravel()")
-        kinds = "d" if self._kind is float else "lq"
-        if view is None or view.format.lstrip("@=<") not in kinds or view.itemsize != 8 or (
+        kinds = ("d",) if self._kind is float else ("l", "q")
+        if view is None or _wire.letter_of(view) not in kinds or view.itemsize != 8 or (
                 not view.c_contiguous):
             view = memoryview(self._elements_of(value, count))
         if view.nbytes != 8 * count:

@@ -19,9 +19,9 @@ class _Pickler(pickle.Pickler):
     what gives others its memory, but cannot be pickled, as that memory."""
 
     def reducer_override(self, obj):
-        if isinstance(obj, memoryview) and len(obj.format.lstrip("@")) == 1:
+        if isinstance(obj, memoryview) and (letter := letter_of(obj)) is not None:
             memory = pickle.PickleBuffer(obj) if obj.c_contiguous else obj.tobytes()
-            return _view, (memory, obj.format, obj.shape)
+            return _view, (memory, letter, obj.shape)
         if hasattr(type(obj), "__dlpack__") and type(obj).__reduce_ex__ is object.__reduce_ex__:
             import numpy
             return numpy.asarray, (numpy.from_dlpack(obj),)
@@ -32,6 +32,20 @@ class _Pickler(pickle.Pickler):
                 return NotImplemented  # pickle refuses it
             return cloudpickle.loads, (cloudpickle.dumps(obj),)
         return NotImplemented
+
+
+_NATIVE = ("", "@", "=", "<" if sys.byteorder == "little" else ">")
+_STANDARD = {"l": "i", "L": "I"}  # letters of other sizes in formats that begin with =, < or >
+
+
+def letter_of(view):
+    """The format of the elements of a memoryview, in the form that cast() takes, without an order
+    of bytes; None for another order than that of this machine, and for elements that it does not
+    know."""
+    order, letter = view.format[:-1], view.format[-1:]
+    if order not in (*_NATIVE, *"<>!" * (view.itemsize == 1)) or letter not in "cbB?hHiIlLqQnNfdP":
+        return None
+    return letter if order in ("", "@") else _STANDARD.get(letter, letter)
 
 
 def _view(memory, format, shape):

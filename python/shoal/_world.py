@@ -128,7 +128,13 @@ def _view_of(value, what):
 def _copy_of(array, what):
     """A copy of an array, contiguous in C order."""
     if isinstance(array, memoryview):
-        return memoryview(bytearray(array)).cast(array.format, array.shape)
+        letter = _wire.letter_of(array)
+        if letter is None:
+            raise _errors.CheckError(
+                f"{what} of a memoryview of elements {array.format!r}: give the array that it is a "
+                "view of, or a memoryview of numbers in the byte order of this machine")
+        copied = memoryview(bytearray(array))
+        return copied.cast(letter) if 0 in array.shape else copied.cast(letter, array.shape)
     result = copy.copy(array)
     if not memoryview(result).c_contiguous:
         raise _errors.CheckError(f"{what} of an array that is not contiguous: give a copy of it in "
@@ -151,11 +157,11 @@ def _element_of(value, operation, what):
     view = _view_of(value, what) if _sign_of(operation) else None
     if view is None:
         return None
-    kind = _KINDS.get(view.format.lstrip("@="))
+    kind = _KINDS.get(_wire.letter_of(view))
     if kind is None or view.itemsize not in (4, 8):
         raise _errors.CheckError(
             f"{what} of an array of elements {view.format!r}: give one of signed integers or "
-            "floating-point numbers of 4 or 8 bytes")
+            "floating-point numbers of 4 or 8 bytes, in the byte order of this machine")
     return kind
 
 

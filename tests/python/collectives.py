@@ -1,6 +1,8 @@
 """Collective operations of objects and of arrays, in the world and in a team."""
 
 import array
+import ctypes
+import sys
 
 import shoal
 from support import refuses
@@ -61,9 +63,20 @@ def check_arrays(team):
     assert team.allreduce(rows, shoal.SUM).tolist() == [[sum(range(size))] * 2] * size
     assert team.alltoall(memoryview(array.array("d", [me] * (2 * size)))[::2]).tolist() == list(
         range(size))
+    # Formats may name the order of bytes, as those of ctypes do.
+    for kind in ctypes.c_int32, ctypes.c_int64, ctypes.c_double:
+        mine = memoryview((kind * size)(*[me] * size))
+        assert mine.format[0] in "<>", mine.format
+        assert team.alltoall(mine).tolist() == list(range(size))
+        for given in mine, mine.obj:
+            assert list(team.allreduce(given, shoal.SUM)) == [sum(range(size))] * size
+        assert list(team.reduce_scatter(mine, shoal.MAX)) == [size - 1]
+    assert team.alltoall(memoryview(b"")).tolist() == []
 
 
 def check_refusals(world):
+    other = "__ctype_be__" if sys.byteorder == "little" else "__ctype_le__"
+    swapped = memoryview((getattr(ctypes.c_int32, other) * world.size)())
     numbers = array.array("d", [1.0] * world.size)
     refuses(shoal.CheckError, r"reduce\(\): 99 is no rank", world.reduce, 1, shoal.SUM, 99)
     for call in world.allreduce, world.reduce, world.scan, world.reduce_scatter:
@@ -71,6 +84,10 @@ def check_refusals(world):
         refuses(shoal.CheckError, rf"{name}\(\): \[1\] cannot be called", call, 1, [1])
         refuses(shoal.CheckError, rf"{name}\(\) of an array of elements 'H': give one of signed",
                 call, array.array("H", [1] * world.size), shoal.SUM)
+    refuses(shoal.CheckError, r"alltoall\(\) of a memoryview of elements '[<>]i': give the array",
+            world.alltoall, swapped)
+    refuses(shoal.CheckError, r"elements '[<>]i': give one of .* in the byte order of this machine",
+            world.allreduce, swapped, shoal.SUM)
     refuses(shoal.CheckError, r"exclusive_scan\(\): 3 cannot be", world.exclusive_scan, 1, 3, 0)
     refuses(shoal.CheckError, r"exclusive_scan\(\) of an array by SUM: give .*numpy.add",
             world.exclusive_scan, numbers, shoal.SUM, 0)
