@@ -3,6 +3,7 @@
 import array
 import contextvars
 import enum
+import inspect
 import math
 import operator
 
@@ -66,6 +67,16 @@ def count_in_context():
     return seen.get()
 
 
+def callers(*values):
+    """Names of the functions of Python that have called this one."""
+    frame = inspect.currentframe().f_back
+    names = []
+    while frame is not None:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return " ".join(names)
+
+
 async def awaiting(x):
     return await distant(x)
 
@@ -126,6 +137,8 @@ def check_plain_calls(world, me, size, next_rank):
     assert world.call(next_rank, kinds, *["x" * 200] * 6).result() == kinds(*["x" * 200] * 6)
     assert [world.call(next_rank, count_in_context).result() for _ in range(3)] == [1, 1, 1]
     assert seen.get() == 0
+    assert world.call(next_rank, callers, 1).result() == ""
+    assert "_serve" in world.call(next_rank, callers, [1]).result()
     assert world.call(next_rank, Places.inner, 3).result() == (3, "inner")
     assert world.call(next_rank, awaiting, 5).result() == 5 + next_rank
     for wrong, text in ((generating, "yield"), (given, "positional argument")):
