@@ -173,7 +173,9 @@ void Process::make_ranks() {
                               machine_,
                               flow,
                               memory,
-                              costs};
+                              costs,
+                              false,
+                              kind_ == Kind::serving};
     ranks_.push_back(std::make_unique<RankRuntime>(
         *env_, *fabric_, options, [this](const std::string& text) { end_at_once(text); }));
   }

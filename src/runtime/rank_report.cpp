@@ -7,6 +7,7 @@
 #include "runtime/count.hpp"
 #include "sched/inspector.hpp"
 #include "sched/memory_bound.hpp"
+#include "sched/parked.hpp"
 #include "team/arrivals.hpp"
 #include "team/message_report.hpp"
 #include "team/messenger.hpp"
@@ -41,6 +42,7 @@ class RankWriter {
     part_.rank = rank_.rank().value();
     part_.quiet_ns = history_.quiet_ns.value_or(0);
     part_.failed = history_.failed;
+    part_.serves = rank_.serves();
     part_.created = state_.tasks.created;
     part_.finished = state_.tasks.ended;
     part_.queued = state_.totals.queued;
@@ -54,11 +56,12 @@ class RankWriter {
     if (!state_.failure.empty()) add("has failed, and drops tasks and messages: " + state_.failure);
     limit_quiet();
     write_tasks();
-    const bool has_news = !part_.lines.empty() || moves_ || main_is_lost();
+    const bool has_news =
+        !part_.lines.empty() || moves_ || (main_is_lost() && !waits_for_next_call_);
     write_links(has_news);
     if (has_news || !part_.lines.empty()) {
       write_arrivals();
-      write_detection();
+      if (!waits_for_next_call_) write_detection();
     }
     write_title();
     return std::move(part_);
@@ -85,6 +88,16 @@ class RankWriter {
     return fmt::format(", at most {} longer",
                        show_time(due_ns - std::min(due_ns, history_.now_ns)));
   }
+  // Also where its worker does not answer.
+  [[nodiscard]] bool is_main_in(std::string_view where) const {
+    bool is_there = false;
+    for (const sched::ParkedList* const list : rank_.scheduler().waiting().all()) {
+      list->for_each([&](const sched::Parked& one) {
+        is_there = is_there || (one.is_main() && one.where() == where);
+      });
+    }
+    return is_there;
+  }
   [[nodiscard]] bool main_is_lost() const { return state_.main_in.empty(); }
 
   // A worker that did not answer in time is in code of the program, or its thread has not been
@@ -98,7 +111,7 @@ class RankWriter {
     if (!worker.task.empty()) {
       runs.push_back((!worker.attempt.empty() ? worker.attempt
                       : worker.task == "the main function"
-                          ? worker.task
+                          ? "the " + main_
                           : fmt::format("the task '{}'", worker.task)) +
                      worker.place);
     }
@@ -241,11 +254,13 @@ class RankWriter {
     for (const team::HoldsMade& one : holds) {
       add("Hold of {}: {} made by {}; {}", team, one.count, one.maker.text,
           one.maker.is_main && !waits_in.empty()
-              ? fmt::format("the main function is in {}, which does not return before these have "
-                            "ended: end them first, or move them to the thread that still works",
-                            waits_in)
-              : "wait() does not return before these have ended: their owner ends them after its "
-                "last task or message");
+              ? fmt::format("the {} is in {}, which does not return before these have ended: end "
+                            "them first, or move them to the thread that still works",
+                            main_, waits_in)
+              : fmt::format("{} before these have ended: their owner ends them after its last task "
+                            "or message",
+                            rank_.serves() ? "run() and stop() of the shoal::Runtime do not return"
+                                           : "wait() does not return"));
     }
   }
 
@@ -311,7 +326,10 @@ class RankWriter {
   void write_detection() {
     const team::DetectionState& state = state_.detection;
     std::vector<std::string> reasons;
-    if (main_is_lost()) reasons.emplace_back("the main function of this rank to call wait()");
+    if (main_is_lost()) {
+      reasons.emplace_back(rank_.serves() ? "its function on this rank to end"
+                                          : "the main function of this rank to call wait()");
+    }
     if (state_.totals.created != state_.totals.finished) reasons.emplace_back("its tasks");
     if (!state.children_missing.empty()) {
       std::vector<int> missing(state.children_missing.begin(), state.children_missing.end());
@@ -323,22 +341,28 @@ class RankWriter {
                                     state.queued, state.processed));
     }
     if (state.wave_open) reasons.emplace_back("confirmations");
-    add("wait() number {} here, after {}: waits for {}", state.epoch,
-        count(state.version, "report"),
+    const std::string waited = !rank_.serves()     ? fmt::format("wait() number {}", state.epoch)
+                               : state_.main_final ? "stop()"
+                                                   : "run()";
+    add("{} here, after {}: waits for {}", waited, count(state.version, "report"),
         reasons.empty() ? "other ranks" : fmt::format("{}", fmt::join(reasons, ", ")));
   }
 
   void write_title() {
-    if (state_.main_final) {
-      part_.title = "main function: ended";
+    if (waits_for_next_call_) {
+      part_.title = "no run() is under way";
+    } else if (state_.main_final) {
+      part_.title = rank_.serves() ? "in stop()" : "main function: ended";
     } else if (!state_.main_in.empty()) {
-      part_.title = fmt::format("main function: in {}{}", state_.main_in, main_place_);
+      const bool may_have_ended = rank_.serves() && state_.main_in == "wait()";
+      part_.title = fmt::format("{}: in {}{}{}", main_, state_.main_in, main_place_,
+                                may_have_ended ? ", or ended" : "");
       part_.age = fmt::format(" for {}", since(state_.main_since_ns));
     } else if (!main_parked_.empty()) {
-      part_.title = fmt::format("main function: in {}", main_parked_);
+      part_.title = fmt::format("{}: in {}", main_, main_parked_);
       part_.age = fmt::format(" for {}{}", since(main_since_ns_), until(main_due_ns_));
     } else {
-      part_.title = "main function: running";
+      part_.title = main_ + ": running";
     }
     if (history_.quiet_ns.has_value()) {
       part_.age += history_.active
@@ -355,6 +379,8 @@ class RankWriter {
   const RankHistory& history_;
   const team::TeamTreeState state_;
   const bool moves_ = history_.active;
+  const std::string main_ = rank_.serves() ? "function of run()" : "main function";
+  const bool waits_for_next_call_ = rank_.serves() && is_main_in(kNextCall);
   std::string main_parked_;  // elsewhere than the team knows of
   std::string main_place_;   // in the source, where the team knows of its wait
   std::uint64_t main_since_ns_ = 0;
@@ -367,7 +393,10 @@ class TeamMembers {
  public:
   using Wait = team::TeamCalls::Wait;
 
-  void add(int rank, const team::TeamCalls& calls) { all_.emplace_back(rank, &calls); }
+  void add(const RankPart& rank, const team::TeamCalls& calls) {
+    all_.emplace_back(rank.rank, &calls);
+    serves_ = rank.serves;
+  }
 
   /// Lines about the operations that some members have called, and others have not. `unknown`:
   /// ranks of which no part is known.
@@ -415,9 +444,12 @@ class TeamMembers {
     for (const auto& [rank, calls] : all_) {
       if (calls->wait == Wait::none && calls->epoch >= epoch) others.push_back(rank);
     }
-    if (is_wait) {
+    const bool is_world = all_.front().second->team == 0;
+    if (is_wait && is_world && serves_) {  // run() waits when its function has returned
+      add_line("wait() or the end of run()", "reached", callers, others, lines);
+    } else if (is_wait) {
       add_line("wait()", "called", callers, others, lines);
-    } else if (all_.front().second->team != 0) {  // main functions that run are named elsewhere
+    } else if (!is_world) {  // main functions that run are named elsewhere
       add_line("the end", "reached", callers, others, lines);
     }
   }
@@ -435,6 +467,7 @@ class TeamMembers {
   }
 
   std::vector<std::pair<int, const team::TeamCalls*>> all_;  // in the order of ranks
+  bool serves_ = false;
 };
 
 /// Lines about collective operations that not every member has called.
@@ -444,7 +477,7 @@ std::vector<std::string> describe_calls(const std::vector<RankPart>& parts,
   bool are_all_known = true;
   for (const RankPart& rank : parts) {
     are_all_known = are_all_known && !rank.has_more_teams;
-    for (const team::TeamCalls& calls : rank.teams) teams[calls.team].add(rank.rank, calls);
+    for (const team::TeamCalls& calls : rank.teams) teams[calls.team].add(rank, calls);
   }
   std::vector<std::string> lines;
   for (const auto& [id, members] : teams) members.describe(unknown, are_all_known, lines);

@@ -14,6 +14,9 @@
 
 namespace shoal::runtime {
 
+/// Wait of the main function of a rank of a shoal::Runtime, while no run() is under way.
+inline constexpr const char* kNextCall = "the program's next call of shoal::Runtime";
+
 /// The part of one rank.
 struct RankPart {
   int rank = 0;
@@ -30,11 +33,12 @@ struct RankPart {
   std::uint64_t processed = 0;
   std::vector<team::TeamCalls> teams;  // that have not failed
   bool has_more_teams = false;
+  bool serves = false;  // it is one of a shoal::Runtime
 
   template <class Archive>
   void serialize(Archive& ar) {
     ar(rank, quiet_ns, failed, title, age, lines, left_out, created, finished, queued, processed,
-       teams, has_more_teams);
+       teams, has_more_teams, serves);
   }
 };
 

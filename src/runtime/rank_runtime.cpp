@@ -93,7 +93,8 @@ RankRuntime::RankRuntime(env::Env& env, net::Fabric& fabric, const RankOptions& 
               options.machine != nullptr ? options.machine : std::make_shared<const Machine>()})),
       flow_(options.flow),
       memory_(options.memory),
-      multicast_costs_(options.multicast_costs) {
+      multicast_costs_(options.multicast_costs),
+      serves_(options.serves) {
   messenger_.services().provide(*world_);
   messenger_.services().provide(flow_);
   messenger_.services().provide(memory_);

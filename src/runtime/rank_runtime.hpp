@@ -34,6 +34,7 @@ struct RankOptions {
   memory::Defaults memory;
   team::TreeCosts multicast_costs{};
   bool dry = false;
+  bool serves = false;  // it is one of a shoal::Runtime
 };
 /// Settings of flows; with `read_only` the performance models stay as they are. **Errors**:
 /// ConfigError for a file of models that cannot be read.
@@ -57,6 +58,9 @@ class RankRuntime {
   [[nodiscard]] team::Messenger& messenger() { return messenger_; }
   [[nodiscard]] TeamCore& core() { return core_; }
   [[nodiscard]] Rank rank() const { return scheduler_.rank(); }
+  /// Returns whether this is a rank of a shoal::Runtime: its main function waits for calls of the
+  /// program.
+  [[nodiscard]] bool serves() const { return serves_; }
 
   // --- after the end
 
@@ -86,6 +90,7 @@ class RankRuntime {
   flow::Defaults flow_;
   memory::Defaults memory_;
   team::TreeCosts multicast_costs_;
+  const bool serves_;
   int exit_code_ = 0;          // written by the main task, read after the workers stopped
   std::exception_ptr error_;   // likewise
   std::exception_ptr thrown_;  // likewise, by the main function itself

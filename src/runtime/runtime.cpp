@@ -10,6 +10,7 @@
 #include "runtime/end_report.hpp"
 #include "runtime/process.hpp"
 #include "runtime/program_phase.hpp"
+#include "runtime/rank_report.hpp"
 
 #include <fmt/format.h>
 
@@ -63,9 +64,7 @@ class Orders final : public sched::WaitingRoom {
     waiters_.push(waiter);
     return true;
   }
-  [[nodiscard]] std::string describe() const override {
-    return "the program's next call of shoal::Runtime";
-  }
+  [[nodiscard]] std::string describe() const override { return kNextCall; }
   [[nodiscard]] bool ends_by_itself() const override { return true; }
 
  private:

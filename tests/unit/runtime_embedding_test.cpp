@@ -221,6 +221,57 @@ TEST(Runtime, StallReportsAreForWorkOnly) {
   EXPECT_THAT(waits.text, HasSubstr("get() of 'promise of int'"));
 }
 
+/// Waits until standard error, which is captured, has all parts, or for a minute.
+void wait_for_text(const std::vector<std::string>& parts) {
+  for (int i = 0; i < 6000; ++i) {
+    std::ifstream captured("/proc/self/fd/2");
+    const std::string text(std::istreambuf_iterator<char>(captured), {});
+    const auto is_there = [&](const std::string& part) { return text.find(part) != text.npos; };
+    if (std::all_of(parts.begin(), parts.end(), is_there)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+/// Text that a Runtime of two ranks, which reports often, writes while `program` uses it.
+std::string reported_by(const std::function<void(Runtime&)>& program) {
+  return said_by([&] {
+           Runtime runtime({.ranks = 2, .workers = 1, .options = {"--stall-report", "50ms"}});
+           program(runtime);
+           return 0;
+         })
+      .text;
+}
+
+TEST(Runtime, StallReports_HaveTheWordsOfARuntime) {
+  using ::testing::AllOf;
+  using ::testing::Not;
+  const auto has_no_main = AllOf(Not(HasSubstr("main function")), Not(HasSubstr("wait()")));
+  const auto awaits = [](const char* text) { return [text] { wait_for_text({text}); }; };
+  const std::string in_task = reported_by([&](Runtime& runtime) {
+    runtime.async(Rank(1), awaits("runs the task 'slow'"), {.name = "slow"}).get();
+  });
+  EXPECT_THAT(in_task, AllOf(HasSubstr("rank 1: no run() is under way"), has_no_main));
+  const std::string in_stop = reported_by([&](Runtime& runtime) {
+    runtime.spawn(awaits("rank 1: in stop()"));
+    runtime.stop();
+  });
+  EXPECT_THAT(in_stop, AllOf(HasSubstr("rank 1: in stop()"), has_no_main));
+  // A report is made while there are tasks.
+  const char* const late =
+      "\n  wait() or the end of run() of the world: reached by rank 0, not by "
+      "rank 1\n";
+  const std::string in_run = reported_by([&](Runtime& runtime) {
+    runtime.run([&](World& world) {
+      if (world.rank() == 1) return wait_for_text({late});
+      world.spawn(awaits(late));
+    });
+  });
+  EXPECT_THAT(in_run, AllOf(HasSubstr(late),
+                            HasSubstr("rank 0: function of run(): in wait(), or "
+                                      "ended"),
+                            Not(HasSubstr("main function"))));
+}
+
 /// Time that all threads of the process have had a processor.
 std::chrono::microseconds processor_time() {
   rusage use{};
@@ -310,17 +361,6 @@ TEST(Runtime, OneRecordsATraceAtATime) {
   Runtime third(traced("third"));
   third.stop();
   EXPECT_TRUE(std::filesystem::exists(folder.file("third")));
-}
-
-/// Waits until standard error, which is captured, has all parts, or for a minute.
-void wait_for_text(const std::vector<std::string>& parts) {
-  for (int i = 0; i < 6000; ++i) {
-    std::ifstream captured("/proc/self/fd/2");
-    const std::string text(std::istreambuf_iterator<char>(captured), {});
-    const auto is_there = [&](const std::string& part) { return text.find(part) != text.npos; };
-    if (std::all_of(parts.begin(), parts.end(), is_there)) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
 }
 
 TEST(Runtime, ASignalIsAnsweredByEach) {
