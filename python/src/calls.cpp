@@ -124,7 +124,10 @@ class PlainCall {
     PlainReader reader(bytes.subspan(1));
     module_ = reader.next();
     name_ = reader.next();
-    for (; !reader.is_at_end(); ++count_) values_.at(count_) = reader.next();
+    for (; !reader.is_at_end(); ++count_) {
+      if (count_ == kValuesMax) PlainReader::refuse();
+      values_[count_] = reader.next();
+    }
   }
 
   /// Finds the function. Returns false after an exception of Python.

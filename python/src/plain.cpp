@@ -17,12 +17,6 @@ namespace {
 
 using Length = std::uint16_t;  // in bytes, of texts and bytes
 
-[[noreturn]] void throw_damaged() {
-  throw DecodeError(
-      "the bytes of a value from another rank are damaged: all ranks must run the same version of "
-      "shoal");
-}
-
 Object checked(PyObject* made) {
   if (made == nullptr) throw_python_error();
   return Object::own(made);
@@ -93,8 +87,14 @@ bool PlainWriter::add_call(PyObject* module, PyObject* name, std::span<PyObject*
 
 // --- reading
 
+void PlainReader::refuse() {
+  throw DecodeError(
+      "the bytes of a value from another rank are damaged: all ranks must run the same version of "
+      "shoal");
+}
+
 std::span<const char> PlainReader::take_bytes(std::size_t size) {
-  if (size > rest_.size()) throw_damaged();
+  if (size > rest_.size()) refuse();
   const std::span<const char> bytes = rest_.first(size);
   rest_ = rest_.subspan(size);
   return bytes;
@@ -138,7 +138,7 @@ Object PlainReader::next() {
     case PlainTag::call:
       break;
   }
-  throw_damaged();
+  refuse();
 }
 
 void bind_plain(nb::module_& module) {

@@ -57,6 +57,8 @@ class PlainReader {
   explicit PlainReader(std::span<const char> bytes) : rest_(bytes) {}
   [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
   [[nodiscard]] Object next();
+  /// Throws a DecodeError.
+  [[noreturn]] static void refuse();
 
  private:
   template <class T>

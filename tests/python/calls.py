@@ -8,6 +8,7 @@ import math
 import operator
 
 import shoal
+from shoal import _core
 
 heard = {}
 seen = contextvars.ContextVar("what a call has seen", default=0)
@@ -147,6 +148,12 @@ def check_plain_calls(world, me, size, next_rank):
             raise AssertionError("no exception")
         except (shoal.CheckError, TypeError) as error:
             assert text in str(error), error
+    for damaged in b"", b"i123", b"s", b"s\x05\0abc", b"?", b"C":
+        try:
+            _core._load_plain(damaged)
+            raise AssertionError("no exception")
+        except shoal.DecodeError as error:
+            assert "are damaged: all ranks must run the same version" in str(error), error
     if world.launch == "mpi" and size > 1 and me == 0:  # each rank has a module of its own
         world.call(1, replace).result()
         assert world.call(1, replaced, 5).result() == 6
