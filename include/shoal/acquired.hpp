@@ -38,6 +38,7 @@ class AcquireTask final : public FlowTask {
 
  private:
   void execute() override {}
+  void take_step();
   void release();
 
   std::array<Access, 1> accesses_;

@@ -254,17 +254,17 @@ std::string AcquireTask::name() const {
 void AcquireTask::become_ready() {
   accesses_[0].object = accesses_[0].instance->object();
   accesses_[0].instance->count_acquired(1);
-  // acq_rel: the second one sees the effects of the first
-  if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) {
-    release();
-  } else {
-    promise_.set_value();
-  }
+  promise_.set_value();
+  take_step();
 }
 
 void AcquireTask::await() { flow::await(sequence().core().team(), future_); }
 
-void AcquireTask::abandon() {
+void AcquireTask::abandon() { take_step(); }
+
+// The other thread may end the task after the first step: nothing of it is used behind that.
+void AcquireTask::take_step() {
+  // acq_rel: the second one sees the effects of the first
   if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) release();
 }
 
@@ -285,11 +285,12 @@ std::exception_ptr given_up(const std::exception_ptr& failure) {
 void AcquireTask::drop() {
   is_dropped_ = true;
   const TeamCore& team = sequence().core().team();
-  // acq_rel: an abandonment that is the second one sees the mark
-  if (steps_.fetch_add(1, std::memory_order_acq_rel) == 1) return release();
-  promise_.set_exception(team.failed()
-                             ? given_up(team.failure_error())
-                             : sched::broken_promise(*sched::FutureAccess::completion(future_)));
+  if (steps_.load(std::memory_order_relaxed) == 0) {  // else nobody waits
+    promise_.set_exception(team.failed()
+                               ? given_up(team.failure_error())
+                               : sched::broken_promise(*sched::FutureAccess::completion(future_)));
+  }
+  take_step();
 }
 
 void AcquireTask::release() {
