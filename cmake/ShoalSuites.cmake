@@ -123,7 +123,13 @@ function(shoal_add_suites kind)
     add_test(NAME ${kind}.${name}
              COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/suites/${kind}_${name}.py"
                      --build "${PROJECT_BINARY_DIR}" ${options})
-    shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77)
+    # Launches over MPI mostly wait: one after the other, beside tests that compute.
+    set(processors 2)
+    if(kind STREQUAL "mpi")
+      set(processors 1)
+    endif()
+    shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT} PROCESSORS ${processors}
+                          SKIP_RETURN_CODE 77)
     shoal_in_check(${kind} TESTS ${kind}.${name} PROGRAMS ${programs})
   endforeach()
 endfunction()
