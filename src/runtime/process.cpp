@@ -6,6 +6,7 @@
 #include "runtime/clock_sync.hpp"
 #include "runtime/placement.hpp"
 #include "runtime/process_info.hpp"
+#include "runtime/rank_report.hpp"
 #include "runtime/stall_watch.hpp"
 #include "runtime/status_page.hpp"
 #include "sched/inspector.hpp"
@@ -294,7 +295,12 @@ void Process::drive(const std::vector<env::Steppable*>& all) {
     options.abort_ns = config_.stall_abort_ns;
     options.give_up = [this](const std::string& text) { give_up(text); };
     options.write = [](const std::string& text) { env::write_to_standard_error(text); };
-    if (kind_ == Kind::serving) options.is_idle = [this] { return !has_work(); };
+    if (kind_ == Kind::serving) {
+      options.is_idle = [this] {
+        const auto awaits = [](const auto& rank) { return awaits_call(*rank); };
+        return !has_work() && std::ranges::all_of(ranks_, awaits);
+      };
+    }
     watch.emplace(*env_, layout_, ranks_, std::move(options));
   }
   env_->drive(all);

@@ -88,16 +88,6 @@ class RankWriter {
     return fmt::format(", at most {} longer",
                        show_time(due_ns - std::min(due_ns, history_.now_ns)));
   }
-  // Also where its worker does not answer.
-  [[nodiscard]] bool is_main_in(std::string_view where) const {
-    bool is_there = false;
-    for (const sched::ParkedList* const list : rank_.scheduler().waiting().all()) {
-      list->for_each([&](const sched::Parked& one) {
-        is_there = is_there || (one.is_main() && one.where() == where);
-      });
-    }
-    return is_there;
-  }
   [[nodiscard]] bool main_is_lost() const { return state_.main_in.empty(); }
 
   // A worker that did not answer in time is in code of the program, or its thread has not been
@@ -380,7 +370,7 @@ class RankWriter {
   const team::TeamTreeState state_;
   const bool moves_ = history_.active;
   const std::string main_ = rank_.serves() ? "function of run()" : "main function";
-  const bool waits_for_next_call_ = rank_.serves() && is_main_in(kNextCall);
+  const bool waits_for_next_call_ = awaits_call(rank_);
   std::string main_parked_;  // elsewhere than the team knows of
   std::string main_place_;   // in the source, where the team knows of its wait
   std::uint64_t main_since_ns_ = 0;
@@ -489,6 +479,17 @@ std::vector<std::string> describe_calls(const std::vector<RankPart>& parts,
 }
 
 }  // namespace
+
+bool awaits_call(RankRuntime& rank) {
+  if (!rank.serves()) return false;
+  bool awaits = false;
+  for (const sched::ParkedList* const list : rank.scheduler().waiting().all()) {
+    list->for_each([&](const sched::Parked& one) {
+      awaits = awaits || (one.is_main() && one.where() == kNextCall);
+    });
+  }
+  return awaits;
+}
 
 RankPart describe_rank(RankRuntime& rank, const std::vector<sched::WorkerState>& workers,
                        const RankHistory& history) {

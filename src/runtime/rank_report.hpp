@@ -16,6 +16,9 @@ namespace shoal::runtime {
 
 /// Wait of the main function of a rank of a shoal::Runtime, while no run() is under way.
 inline constexpr const char* kNextCall = "the program's next call of shoal::Runtime";
+/// Returns whether the main function of the rank is in that wait. **Caller**: any thread, also
+/// where the worker of the main function does not answer.
+[[nodiscard]] bool awaits_call(RankRuntime& rank);
 
 /// The part of one rank.
 struct RankPart {
