@@ -135,6 +135,28 @@ bool is_of_python(const Model& model) {
   });
 }
 
+/// Time by which tasks on a worker took longer than others of their names on the rank, as far as
+/// the host of a virtual machine may have held its processor meanwhile.
+std::int64_t held_on(const Advice& advice, int rank, int worker) {
+  const Model& model = advice.model;
+  std::map<NameId, std::vector<std::int64_t>> times;
+  for (const Segment& one : model.segments) {
+    if (model.rank_of(one.track) != rank) continue;
+    times[model.tasks[one.task].name].push_back(one.end - one.begin);
+  }
+  std::map<NameId, std::int64_t> usual;
+  for (auto& [name, all] : times) usual[name] = upper_median(std::move(all));
+  std::vector<double> longer;
+  for (const Segment& one : model.segments) {
+    if (model.rank_of(one.track) != rank || model.input().track(one.track).worker != worker) {
+      continue;
+    }
+    const std::int64_t more = one.end - one.begin - usual[model.tasks[one.task].name];
+    longer.push_back(number(std::max<std::int64_t>(more, 0)));
+  }
+  return advice.held_of(std::move(longer), 1);
+}
+
 void bound_tasks(Advice& advice) {
   constexpr double kMuch = 0.1;
   const bool by_python = is_of_python(advice.model);
@@ -157,7 +179,8 @@ void bound_tasks(Advice& advice) {
                       advice.model.input().name(most->first), worker, rank, share_text(share, 1),
                       by_python ? "Make more and shorter tasks, or start more ranks with fewer "
                                   "workers each: Python 3.12 and newer moves no task"
-                                : "Leave tasks unbound, or spread them over the workers"));
+                                : "Leave tasks unbound, or spread them over the workers"),
+          {held_on(advice, rank, worker) * (load.workers - 1) / load.workers});
     }
   }
 }

@@ -230,10 +230,9 @@ bool may_be_held(const Model& model) {
   });
 }
 
-/// Time for which the hosts of virtual machines held processors during the run, at most: all
-/// processes of a machine have recorded the same time, in steps.
+/// Time for which the hosts of virtual machines held processors during the run: all processes of a
+/// machine have recorded the same time.
 std::int64_t stolen_ns(const Model& model) {
-  constexpr std::int64_t kStep = 10'000'000;
   const auto processes = model.input().identity().find("processes");
   if (processes == model.input().identity().end()) return 0;
   std::map<std::string, std::int64_t> machines;
@@ -242,7 +241,7 @@ std::int64_t stolen_ns(const Model& model) {
     const std::string text = text_of(process, "stolen_ns");
     std::from_chars(text.data(), text.data() + text.size(), ns);
     std::int64_t& most = machines[text_of(process, "host")];
-    if (ns > 0) most = std::max(most, ns + kStep);
+    most = std::max(most, ns);
   }
   std::int64_t sum = 0;
   for (const auto& [host, ns] : machines) sum += ns;
