@@ -138,6 +138,7 @@ bool is_of_python(const Model& model) {
 /// Time by which tasks on a worker took longer than others of their names on the rank, as far as
 /// the host of a virtual machine may have held its processor meanwhile.
 std::int64_t held_on(const Advice& advice, int rank, int worker) {
+  if (!advice.disturbance.may_be_held) return 0;
   const Model& model = advice.model;
   std::map<NameId, std::vector<std::int64_t>> times;
   for (const Segment& one : model.segments) {

@@ -219,12 +219,18 @@ std::string text_of(const nlohmann::ordered_json& process, const char* key) {
   return text != process.end() && text->is_string() ? text->get<std::string>() : std::string();
 }
 
+/// The identities of the processes of the run; without any, an empty list.
+const nlohmann::ordered_json& processes_of(const Model& model) {
+  static const nlohmann::ordered_json none = nlohmann::ordered_json::array();
+  const auto found = model.input().identity().find("processes");
+  return found == model.input().identity().end() ? none : *found;
+}
+
 /// Returns whether a process ran on a virtual machine, or on one that may be. Traces of versions
 /// that did not record it have the hints that they had.
 bool may_be_held(const Model& model) {
-  const auto processes = model.input().identity().find("processes");
-  if (processes == model.input().identity().end()) return false;
-  return std::any_of(processes->begin(), processes->end(), [](const auto& process) {
+  const auto& processes = processes_of(model);
+  return std::any_of(processes.begin(), processes.end(), [](const auto& process) {
     const std::string is_virtual = text_of(process, "virtual_machine");
     return !is_virtual.empty() && is_virtual != "no";
   });
@@ -233,10 +239,8 @@ bool may_be_held(const Model& model) {
 /// Time for which the hosts of virtual machines held processors during the run: all processes of a
 /// machine have recorded the same time.
 std::int64_t stolen_ns(const Model& model) {
-  const auto processes = model.input().identity().find("processes");
-  if (processes == model.input().identity().end()) return 0;
   std::map<std::string, std::int64_t> machines;
-  for (const auto& process : *processes) {
+  for (const auto& process : processes_of(model)) {
     std::int64_t ns = 0;
     const std::string text = text_of(process, "stolen_ns");
     std::from_chars(text.data(), text.data() + text.size(), ns);
@@ -265,10 +269,8 @@ std::map<int, RankLoad> loads_of(const Model& model) { return Sweep(model).run()
 
 std::map<int, std::string> hosts_of_ranks(const Model& model) {
   std::map<int, std::string> hosts;
-  const auto processes = model.input().identity().find("processes");
-  if (processes == model.input().identity().end()) return hosts;
   std::map<int, std::string> host_of;
-  for (const auto& process : *processes) {
+  for (const auto& process : processes_of(model)) {
     if (text_of(process, "simulated") == "yes") return hosts;
     const std::string host = text_of(process, "host");
     if (!host.empty()) host_of[process.value("process", 0)] = host;
@@ -285,9 +287,9 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
   std::map<int, std::string> host_of;
   std::map<std::string, std::set<int>> masks;
   std::map<std::string, int> cores;
-  const auto processes = model.input().identity().find("processes");
-  if (processes == model.input().identity().end()) return hosts;
-  for (const auto& process : *processes) {
+  const auto& processes = processes_of(model);
+  if (processes.empty()) return hosts;
+  for (const auto& process : processes) {
     const std::string host = text_of(process, "host");
     host_of[process.value("process", 0)] = host;
     hosts[host].processors = std::max(hosts[host].processors, number_of(process, "processors"));
@@ -297,7 +299,7 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
   for (auto& [host, shape] : hosts) {
     // A quota may allow less than the mask.
     const int masked = static_cast<int>(masks[host].size());
-    const bool has_quota = processes->size() == 1 && cores[host] > 0 && cores[host] < masked;
+    const bool has_quota = processes.size() == 1 && cores[host] > 0 && cores[host] < masked;
     shape.allowed = masked == 0 || has_quota ? cores[host] : masked;
     if (has_quota) shape.processors = 0;
   }
