@@ -61,10 +61,22 @@ TasksHere tasks_of(const CoreState& core) {
   return tasks;
 }
 
-TeamCalls calls_of(const CoreState& core) SHOAL_REQUIRES(core.mutex) {
+// Ranks in the world of the members of a small team, without the lock: a function of the user's may
+// find them.
+std::vector<int> members_of(const TeamCore& team) {
   constexpr int kMembersMax = 64;
+  std::vector<int> members;
+  if (team.is_world() || team.size() > kMembersMax) return members;
+  for (int rank = 0; rank < team.size(); ++rank) {
+    members.push_back(team.map()->to_world(Rank(rank)).value());
+  }
+  return members;
+}
+
+TeamCalls calls_of(const CoreState& core, std::vector<int> members) SHOAL_REQUIRES(core.mutex) {
   TeamCalls calls;
   calls.team = core.team.id();
+  calls.members = std::move(members);
   calls.name = core.describe();
   // Its destructor withdraws it, and then takes the lock.
   if (const auto* const exchange = core.team.services().find<Exchange>()) exchange->add_to(calls);
@@ -74,10 +86,6 @@ TeamCalls calls_of(const CoreState& core) SHOAL_REQUIRES(core.mutex) {
     calls.wait = TeamCalls::Wait::left;
   } else if (member.is_waiting() && member.waited_operation().is_wait()) {
     calls.wait = member.stands_finally() ? TeamCalls::Wait::at_end : TeamCalls::Wait::in_wait;
-  }
-  if (core.is_world() || core.team.size() > kMembersMax) return calls;
-  for (int rank = 0; rank < core.team.size(); ++rank) {
-    calls.members.push_back(core.team.to_world(Rank(rank)).value());
   }
   return calls;
 }
@@ -91,9 +99,10 @@ void add_team_states(const CoreState& core, std::vector<TeamState>& states) {
   state.tasks = tasks_of(core);
   state.failed = core.has_failed();
   state.holds = holds_of(core);
+  std::vector<int> members = members_of(core.team);
   {
     const sync::Lock lock(core.mutex);
-    state.calls = calls_of(core);
+    state.calls = calls_of(core, std::move(members));
     const MemberWait& member = core.member;
     if (member.is_waiting()) {
       const WaitedOperation& waited = member.waited_operation();
@@ -114,12 +123,13 @@ TeamTreeState state_of(const CoreState& core) {
   state.holds = core.team.holds();
   state.holds_made = holds_of(core);
   state.tasks = tasks_of(core);
-  const sync::Lock lock(core.mutex);
-  state.calls = calls_of(core);
-  state.totals = all_totals(core);
   for (const std::shared_ptr<CoreState>& inner : nested_in(core)) {
     add_team_states(*inner, state.teams);
   }
+  std::vector<int> members = members_of(core.team);
+  const sync::Lock lock(core.mutex);
+  state.calls = calls_of(core, std::move(members));
+  state.totals = all_totals(core);
   if (core.member.is_waiting()) {
     state.main_in = core.member.waited_operation().text();
     state.main_since_ns = core.member.since_ns();
