@@ -316,7 +316,7 @@ TEST(Fabric, LinkStates_AreThoseOfTheLinksThatWereMade_ByTarget) {
   constexpr int kRanks = 1'000'000;
   FakeTransport transport;
   Fabric fabric({.world_size = kRanks, .ranks_per_process = 1}, {}, &transport);
-  EXPECT_THAT(fabric.link_states(Rank(0)), testing::IsEmpty());
+  EXPECT_THAT(fabric.link_states(Rank(0)), ::testing::IsEmpty());
   fabric.link(Rank(0), Rank(kRanks - 1), Lane::normal);
   fabric.link(Rank(0), Rank(7), Lane::control);
   fabric.link(Rank(0), Rank(5), Lane::urgent);
@@ -325,7 +325,7 @@ TEST(Fabric, LinkStates_AreThoseOfTheLinksThatWereMade_ByTarget) {
   for (int i = 0; i < 10'000; ++i) ASSERT_EQ(fabric.link_states(Rank(0)).size(), 3U);
   std::vector<int> targets;
   for (const LinkState& link : fabric.link_states(Rank(0))) targets.push_back(link.target.value());
-  EXPECT_THAT(targets, testing::ElementsAre(5, 5, kRanks - 1));
+  EXPECT_THAT(targets, ::testing::ElementsAre(5, 5, kRanks - 1));
 }
 
 TEST(Fabric, Link_ToALocalRank_DeliversToItsPort) {

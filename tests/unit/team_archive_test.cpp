@@ -214,32 +214,37 @@ void expect_same(const T& value) {
   EXPECT_TRUE(std::get<0>(travel(value)) == value) << typeid(T).name();
 }
 
+// Behind an odd byte, so that all alignments are exercised, and several in a row.
 template <class T>
 void expect_travels(const T& value) {
   expect_same(value);
-  // Behind an odd byte, so that all alignments are exercised, and inside containers.
   EXPECT_TRUE(std::get<1>(travel(std::uint8_t{7}, value)) == value) << typeid(T).name();
-  if constexpr (std::is_copy_constructible_v<T>) {
-    expect_same(std::vector<T>(3, value));
-    expect_same(std::list<T>(2, value));
-    expect_same(std::deque<T>(2, value));
-    expect_same(std::pair(value, 'c'));
-    expect_same(std::tuple(value));
-    expect_same(std::array<T, 2>{value, value});
-    expect_same(std::optional<T>(value));
-    expect_same(std::optional<T>());
-    expect_same(std::variant<std::string, T>(std::in_place_index<1>, value));
-  }
+  expect_same(std::vector<T>(3, value));
+}
+
+// A container asks of its values only whether they travel as they are, and whether they can be made
+// without a value: some of each kind stand for all.
+template <class T>
+void expect_travels_in_all(const T& value) {
+  expect_travels(value);
+  expect_same(std::list<T>(2, value));
+  expect_same(std::deque<T>(2, value));
+  expect_same(std::pair(value, 'c'));
+  expect_same(std::tuple(value));
+  expect_same(std::array<T, 2>{value, value});
+  expect_same(std::optional<T>(value));
+  expect_same(std::optional<T>());
+  expect_same(std::variant<std::string, T>(std::in_place_index<1>, value));
 }
 
 TEST(Archive, RawValues_SentAndReceived_AreEqual) {
-  expect_travels(42);
+  expect_travels_in_all(42);
   expect_travels(std::int8_t{-3});
   expect_travels(2.5L);
   expect_travels(Colour::green);
   expect_travels(Point{1, 2.5});
-  expect_travels(NoDefault(5));
-  expect_travels(Wide{9});
+  expect_travels_in_all(NoDefault(5));
+  expect_travels_in_all(Wide{9});
   expect_travels(std::array<int, 3>{1, 2, 3});
   expect_travels(std::complex<double>(1, -2));
   expect_travels(std::monostate());
@@ -247,13 +252,13 @@ TEST(Archive, RawValues_SentAndReceived_AreEqual) {
 }
 
 TEST(Archive, StandardTypes_SentAndReceived_AreEqual) {
-  expect_travels(""s);
+  expect_travels_in_all(""s);
   expect_travels(std::string(1000, 'x'));
   expect_travels(u"wide"s);
   expect_travels(std::vector<double>{1, 2, 3});
-  expect_travels(std::vector<std::string>{"a", "", "ccc"});
+  expect_travels_in_all(std::vector<std::string>{"a", "", "ccc"});
   expect_travels(std::vector<bool>{true, false, true, true, false, false, true, true, true});
-  expect_travels(std::vector<bool>());
+  expect_travels_in_all(std::vector<bool>());
   expect_travels(std::array<std::string, 2>{"a", "b"});
   EXPECT_TRUE(std::get<0>(travel(std::array<std::string, 0>{})).empty());
   expect_travels(std::tuple<>());
@@ -268,11 +273,11 @@ TEST(Archive, StandardTypes_SentAndReceived_AreEqual) {
 }
 
 TEST(Archive, UserTypes_InEverySpelling_AreEqual) {
-  expect_travels(Member{"m", {1, 2}});
+  expect_travels_in_all(Member{"m", {1, 2}});
   expect_travels(VersionedMember{"v"});
   expect_travels(Free{"f", 4});
   expect_travels(FreeVersioned{{{1, "one"}}});
-  expect_travels(Private::with("secret"));
+  expect_travels_in_all(Private::with("secret"));
   expect_travels(std::vector<Empty>(100));  // elements without a byte of their own
 }
 
