@@ -1,10 +1,20 @@
 #include "env/freed_memory.hpp"
 
+#include <shoal/detail/base/sanitizers.hpp>
+
 #include <cstddef>
 #include <cstdlib>
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#endif
+
+#ifdef SHOAL_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 #endif
 
 namespace shoal::env {
@@ -22,10 +32,11 @@ void with_block(std::size_t size_bytes, const Between& between) {
 
 }  // namespace
 
-// glibc adapts its thresholds to mapped blocks of at most 32 MiB, with their header.
+// glibc adapts its thresholds to mapped blocks of at most 32 MiB, with their header. Sanitizers
+// would mark all of the block.
 void keep_freed_memory() {
   constexpr std::size_t kLargestBytes = (32UL << 20U) - 8192;
-  with_block(kLargestBytes, [] {});
+  if constexpr (!kAddressSanitizer && !kThreadSanitizer) with_block(kLargestBytes, [] {});
 }
 
 FreedMemory treatment_of_freed_memory() {
@@ -39,5 +50,33 @@ FreedMemory treatment_of_freed_memory() {
 #endif
   return FreedMemory::unknown;
 }
+
+#ifdef SHOAL_ASAN
+// Whole pages of marks go back to the system, and are zero when they are read again: most stacks
+// have touched a thousandth of what they may.
+void forget_frames(void* begin, std::size_t size_bytes) {
+  std::size_t scale = 0;
+  std::size_t offset = 0;
+  __asan_get_shadow_mapping(&scale, &offset);
+  const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)) << scale;
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t to = from + size_bytes;
+  const std::uintptr_t whole_from = (from + page - 1) / page * page;
+  const std::uintptr_t whole_to = to / page * page;
+  const auto forget = [](std::uintptr_t first, std::uintptr_t last) {
+    __asan_unpoison_memory_region(reinterpret_cast<void*>(first), last - first);
+  };
+  const auto marks = [&](std::uintptr_t place) { return (place >> scale) + offset; };
+  if (whole_from >= whole_to || madvise(reinterpret_cast<void*>(marks(whole_from)),
+                                        marks(whole_to) - marks(whole_from), MADV_DONTNEED) != 0) {
+    forget(from, to);
+    return;
+  }
+  forget(from, whole_from);
+  forget(whole_to, to);
+}
+#else
+void forget_frames(void* /*begin*/, std::size_t /*size_bytes*/) {}
+#endif
 
 }  // namespace shoal::env

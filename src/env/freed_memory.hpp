@@ -1,13 +1,7 @@
 #pragma once
 // Memory that the program frees and takes again.
 
-#include <shoal/detail/base/sanitizers.hpp>
-
 #include <cstddef>
-
-#ifdef SHOAL_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace shoal::env {
 
@@ -16,7 +10,8 @@ namespace shoal::env {
 /// once a program has freed a block of 32 MiB: from then on blocks below that come from the heap,
 /// of whose end 64 MiB stay. This frees such a block, which is never touched. No effect where the
 /// program (mallopt()) or the environment (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_,
-/// MALLOC_TOP_PAD_, GLIBC_TUNABLES) has set a threshold of malloc, and with another malloc.
+/// MALLOC_TOP_PAD_, GLIBC_TUNABLES) has set a threshold of malloc, and with another malloc, such as
+/// those of sanitizers.
 void keep_freed_memory();
 
 /// How malloc treats freed blocks of up to 24 MiB.
@@ -28,11 +23,9 @@ enum class FreedMemory {
 /// Finds out with a block that is never touched. **Caller**: while no other thread allocates much.
 [[nodiscard]] FreedMemory treatment_of_freed_memory();
 
-/// A stack may have been at these addresses before, and left the sanitizer's marks of its frames.
-inline void forget_frames([[maybe_unused]] void* begin, [[maybe_unused]] std::size_t size_bytes) {
-#ifdef SHOAL_ASAN
-  __asan_unpoison_memory_region(begin, size_bytes);
-#endif
-}
+/// A stack may have been at these addresses before, and left AddressSanitizer's marks of its
+/// frames.
+/// **Cost**: a system call, and that of the pages with marks; nothing without that sanitizer.
+void forget_frames(void* begin, std::size_t size_bytes);
 
 }  // namespace shoal::env

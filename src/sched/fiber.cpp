@@ -7,7 +7,6 @@
 #include <utility>
 
 #ifdef SHOAL_ASAN
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -52,10 +51,6 @@ Fiber::Fiber(const env::Stack& stack, Entry entry, void* argument)
       stack_bytes_(stack.size_bytes),
       is_thread_(false) {
   if constexpr (kThreadSanitizer) context_for_tsan_.begin(stack_bottom_);
-#ifdef SHOAL_ASAN
-  // An earlier stack at these addresses may have ended with frames that were never left.
-  __asan_unpoison_memory_region(stack_bottom_, stack_bytes_);
-#endif
   context_ = context::fiber(std::allocator_arg, BorrowedStack(stack),
                             [this, entry, argument](context::fiber&&) {
                               arrived();
