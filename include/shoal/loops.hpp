@@ -10,8 +10,9 @@
 // stack except iterations of this loop. **Errors**: the first exception of an iteration; iterations
 // that have not begun are skipped, further exceptions are dropped. CancelledError when iterations
 // were skipped because the caller's TaskGroup was cancelled or the world has failed. CheckError in
-// a handler, on a thread that is no worker, and for a range with more than 2^63 - 1 iterations. One
-// that ends before it begins has none.
+// a handler, on a thread that is no worker, and for a range with more than 2^63 - 1 iterations, or
+// with numbers that the parameter of the body does not hold; of 32 bits, also one with more than
+// 2^31 - 1 that ends just below 2^32. One that ends before it begins has none.
 // **Ordering**: everything before the call happens before each iteration, and each iteration before
 // the return. Iterations are not ordered: one must not wait for another one.
 
@@ -41,8 +42,9 @@ struct Interval {
   [[nodiscard]] constexpr std::int64_t size() const { return last - first; }
 };
 
-/// Pairs of a row and a column. A loop over them goes block by block: each is small enough for a
-/// cache, and has several rows and columns.
+/// Pairs of a row and a column. A loop over them goes block by block, each of 64 rows and columns
+/// at most, and small enough for a cache; one of few short iterations costs little, as neighbours
+/// are joined.
 struct Range2D {
   /// Numbers of the rows.
   Interval rows;
@@ -53,12 +55,11 @@ struct Range2D {
 namespace loops {
 
 template <class T>
-concept Index = std::integral<T> && !std::same_as<T, bool>;
+concept Number = std::is_arithmetic_v<T>;
 
-/// A range with random access: a begin and an end that are random-access iterators.
 template <class R>
-concept RandomRange = requires(R& range) {
-  { std::begin(range) } -> std::random_access_iterator;
+concept Range = requires(R& range) {
+  std::begin(range);
   std::end(range);
 };
 
@@ -69,9 +70,19 @@ struct Numbers {
   std::int64_t count = 0;
 };
 
-/// Numbers from `first` to `last` - 1: none if `last` is less. **Errors**: CheckError for ends that
-/// their common type does not hold, and for more than 2^63 - 1 numbers.
 template <class I, class J>
+consteval bool check_ends() {
+  constexpr bool kFits =
+      std::integral<I> && std::integral<J> && !std::same_as<I, bool> && !std::same_as<J, bool>;
+  static_assert(kFits, "shoal: the ends of a loop over numbers are integers");
+  return kFits;
+}
+
+/// Numbers from `first` to `last` - 1: none if `last` is less. P: the parameter that takes them,
+/// and `last` if the loop passes `pieces`. **Errors**: CheckError for numbers that the common type
+/// of both ends, or P, does not hold; for more than 2^63 - 1 numbers, and for more than 2^31 - 1
+/// that end just below 2^32.
+template <class P, bool pieces = false, class I, class J>
 Numbers<std::common_type_t<I, J>> numbers_of(const char* call, const LoopOptions& options, I first,
                                              J last) {
   using C = std::common_type_t<I, J>;
@@ -88,6 +99,18 @@ Numbers<std::common_type_t<I, J>> numbers_of(const char* call, const LoopOptions
   if (count > static_cast<std::uint64_t>(INT64_MAX)) {
     refuse("has more than 2^63 - 1 iterations: is an unsigned number below zero?");
   }
+  if constexpr (std::is_unsigned_v<J> && sizeof(J) == sizeof(std::uint32_t)) {
+    if (last > UINT32_MAX - 16 && count > INT32_MAX) {
+      refuse("ends just below 2^32: is an unsigned number below zero? If not, give 64 bits");
+    }
+  }
+  if constexpr (may_cut_v<C, std::remove_cvref_t<P>>) {
+    using To = std::remove_cvref_t<P>;
+    const C most = static_cast<C>(static_cast<C>(last) - static_cast<C>(pieces ? 0 : 1));
+    if (!holds<To>(begin) || !holds<To>(most)) {
+      refuse("has numbers that the parameter of the function does not hold: give that more bits");
+    }
+  }
   return {begin, static_cast<std::int64_t>(count)};
 }
 
@@ -99,14 +122,33 @@ std::int64_t size_of(const It& first, const It& last) {
 
 /// Division of a Range2D into blocks.
 struct Grid {
-  std::int64_t edge = 1;    // rows and columns of a block
-  std::int64_t down = 0;    // blocks
-  std::int64_t across = 0;  // likewise
+  static constexpr std::int64_t kMost = 64;  // rows and columns of a block, and of joined ones
+  std::int64_t edge = 1;                     // rows and columns of a block
+  std::int64_t down = 0;                     // blocks
+  std::int64_t across = 0;                   // likewise
   [[nodiscard]] std::int64_t count() const { return down * across; }
-  /// Numbers of block `n` of those that `whole` is divided into.
-  [[nodiscard]] Interval part(std::int64_t n, const Interval& whole) const {
+  /// Numbers of `count` blocks from `n` on, of those that `whole` is divided into.
+  [[nodiscard]] Interval part(std::int64_t n, std::int64_t count, const Interval& whole) const {
     const std::int64_t first = whole.first + n * edge;
-    return {first, whole.last - first > edge ? first + edge : whole.last};
+    return {first, whole.last - first > count * edge ? first + count * edge : whole.last};
+  }
+  /// Calls run(block) for blocks `n` to `end` - 1, as few: short iterations take less time than
+  /// small blocks cost.
+  template <class Run>
+  void join(std::int64_t n, std::int64_t end, const Range2D& whole, Run&& run) const {
+    while (n != end) {
+      const std::int64_t column = n % across;
+      const std::int64_t wide = least(kMost / edge, across - column, end - n);
+      const std::int64_t high = wide == across ? least(kMost / edge, (end - n) / across) : 1;
+      run(Range2D{part(n / across, high, whole.rows), part(column, wide, whole.columns)});
+      n += wide * high;
+    }
+  }
+
+ private:
+  static std::int64_t least(std::int64_t a, std::int64_t b, std::int64_t c = INT64_MAX) {
+    const std::int64_t less = a < b ? a : b;
+    return less < c ? less : c;
   }
 };
 /// Returns as many blocks as many workers need, of 64 rows and columns at most.
@@ -126,39 +168,65 @@ consteval bool check_body() {
   return std::is_invocable_v<const F&, Args...>;
 }
 
+/// check_body() of one that takes elements.
+template <class F, class Element>
+consteval bool check_element_body() {
+  static_assert(!std::is_invocable_v<const F&, Element> ||
+                    !loses_fraction_v<Element, Parameter<std::decay_t<F>, 0>>,
+                "shoal: the parameter of the body would cut off the fraction of the elements");
+  return check_body<F, Element>();
+}
+
+template <class It>
+consteval bool check_random_access() {
+  constexpr bool kFits = std::random_access_iterator<It>;
+  static_assert(kFits,
+                "shoal: this loop takes elements with random access, as those of a vector, an "
+                "array or a span; for those of a list, a map or a set there is "
+                "parallel_for_each()");
+  return kFits;
+}
+
 }  // namespace loops
 
 /// Calls f(i) for each number i from `first` to `last` - 1; or, if f takes two numbers, f(begin,
 /// end) for pieces of this range, which the body goes through itself.
-template <loops::Index I, loops::Index J, class F>
+template <loops::Number I, loops::Number J, class F>
 void parallel_for(I first, J last, F&& f, const LoopOptions& options = {}) {
   using C = std::common_type_t<I, J>;
   constexpr const char* kCall = "parallel_for";
-  const auto numbers = loops::numbers_of(kCall, options, first, last);
-  const C begin = numbers.first;
-  const std::int64_t count = numbers.count;
   using Body = std::remove_reference_t<F>;
+  using Taken = Parameter<std::decay_t<F>, 0>;
   const Body& body = f;
-  if constexpr (!std::is_invocable_v<const Body&, C> && std::is_invocable_v<const Body&, C, C>) {
-    loops::run_range(kCall, options, count, [&body, begin](std::int64_t b, std::int64_t e) {
-      body(loops::number_at(begin, b), loops::number_at(begin, e));
-    });
+  if constexpr (!loops::check_ends<I, J>()) {
+    return;
+  } else if constexpr (!std::is_invocable_v<const Body&, C> &&
+                       std::is_invocable_v<const Body&, C, C>) {
+    const auto numbers = loops::numbers_of<Taken, true>(kCall, options, first, last);
+    loops::run_range(kCall, options, numbers.count,
+                     [&body, begin = numbers.first](std::int64_t b, std::int64_t e) {
+                       body(loops::number_at(begin, b), loops::number_at(begin, e));
+                     });
   } else if constexpr (loops::check_body<Body, C>()) {
-    loops::run_range(kCall, options, count, [&body, begin](std::int64_t b, std::int64_t e) {
-      loops::with_local(body, [&](const auto& local) {
-        const C stop = loops::number_at(begin, e);
-        for (C i = loops::number_at(begin, b); i != stop; ++i) local(i);
-      });
-    });
+    const auto numbers = loops::numbers_of<Taken>(kCall, options, first, last);
+    loops::run_range(kCall, options, numbers.count,
+                     [&body, begin = numbers.first](std::int64_t b, std::int64_t e) {
+                       loops::with_local(body, [&](const auto& local) {
+                         const C stop = loops::number_at(begin, e);
+                         for (C i = loops::number_at(begin, b); i != stop; ++i) local(i);
+                       });
+                     });
   }
 }
 
 /// Calls f(*i) for each iterator i from `first` to before `last`.
-template <std::random_access_iterator It, class F>
+template <std::input_or_output_iterator It, class F>
 void parallel_for(It first, It last, F&& f, const LoopOptions& options = {}) {
   using Body = std::remove_reference_t<F>;
   const Body& body = f;
-  if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+  if constexpr (!loops::check_random_access<It>()) {
+    return;
+  } else if constexpr (loops::check_element_body<Body, std::iter_reference_t<It>>()) {
     loops::run_range("parallel_for", options, loops::size_of(first, last),
                      [&](std::int64_t b, std::int64_t e) {
                        loops::with_local(body, [&](const auto& local) {
@@ -171,7 +239,7 @@ void parallel_for(It first, It last, F&& f, const LoopOptions& options = {}) {
 }
 
 /// Calls f(element) for each element of a vector, an array, or another range with random access.
-template <loops::RandomRange R, class F>
+template <loops::Range R, class F>
 void parallel_for(R&& range, F&& f, const LoopOptions& options = {}) {
   parallel_for(std::begin(range), std::end(range), std::forward<F>(f), options);
 }
@@ -183,17 +251,16 @@ void parallel_for(const Range2D& range, F&& f, const LoopOptions& options = {}) 
   using Body = std::remove_reference_t<F>;
   const Body& body = f;
   constexpr const char* kCall = "parallel_for";
-  const auto count_of = [&](const Interval& numbers) {
-    return loops::numbers_of(kCall, options, numbers.first, numbers.last).count;
-  };
-  const loops::Grid grid = loops::make_grid(count_of(range.rows), count_of(range.columns));
+  using Row = Parameter<std::decay_t<F>, 0>;
+  using Column = Parameter<std::decay_t<F>, 1>;
+  const auto& [rows, columns] = range;
+  const loops::Grid grid = loops::make_grid(
+      loops::numbers_of<Row>(kCall, options, rows.first, rows.last).count,
+      loops::numbers_of<Column>(kCall, options, columns.first, columns.last).count);
   const auto run_blocks = [&](const auto& run_block) {
     loops::run_range(kCall, options, grid.count(), [&](std::int64_t b, std::int64_t e) {
       loops::with_local(body, [&](const auto& local) {
-        for (; b != e; ++b) {
-          run_block(local, Range2D{grid.part(b / grid.across, range.rows),
-                                   grid.part(b % grid.across, range.columns)});
-        }
+        grid.join(b, e, range, [&](const Range2D& block) { run_block(local, block); });
       });
     });
   };
@@ -213,6 +280,8 @@ template <class... Fs>
   requires(sizeof...(Fs) > 0)
 void parallel_invoke(Fs&&... functions) {
   constexpr auto kCount = static_cast<std::int64_t>(sizeof...(Fs));
+  static_assert((std::is_invocable_v<Fs&> && ...),
+                "shoal: parallel_invoke() calls functions that take no parameters");
   loops::run_range(
       "parallel_invoke", {}, kCount,
       [&](std::int64_t begin, std::int64_t end) {
@@ -240,7 +309,7 @@ void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {
     for (; first != last; ++first) items.emplace_back(*first);
     loops::run_items(kCall, options, std::move(items), body);
   } else if constexpr (std::random_access_iterator<It> && std::same_as<It, End>) {
-    if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+    if constexpr (loops::check_element_body<Body, std::iter_reference_t<It>>()) {
       loops::run_range(kCall, options, loops::size_of(first, last),
                        [&](std::int64_t b, std::int64_t e) {
                          for (; b != e; ++b)
@@ -250,7 +319,7 @@ void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {
   } else if constexpr (std::forward_iterator<It>) {
     std::vector<It> places;
     for (; first != last; ++first) places.push_back(first);
-    if constexpr (loops::check_body<Body, std::iter_reference_t<It>>()) {
+    if constexpr (loops::check_element_body<Body, std::iter_reference_t<It>>()) {
       loops::run_range(kCall, options, std::ssize(places), [&](std::int64_t b, std::int64_t e) {
         for (; b != e; ++b) body(*places[static_cast<std::size_t>(b)]);
       });
@@ -258,7 +327,7 @@ void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {
   } else {
     std::vector<T> items;
     for (; first != last; ++first) items.emplace_back(*first);
-    if constexpr (loops::check_body<Body, T&>()) {
+    if constexpr (loops::check_element_body<Body, T&>()) {
       loops::run_range(kCall, options, std::ssize(items), [&](std::int64_t b, std::int64_t e) {
         for (; b != e; ++b) body(items[static_cast<std::size_t>(b)]);
       });
@@ -267,11 +336,7 @@ void parallel_for_each(It first, End last, F&& f, const LoopOptions& options = {
 }
 
 /// Calls f for each element of a container; see parallel_for_each() of iterators.
-template <class R, class F>
-  requires requires(R& range) {
-    std::begin(range);
-    std::end(range);
-  }
+template <loops::Range R, class F>
 void parallel_for_each(R&& range, F&& f, const LoopOptions& options = {}) {
   parallel_for_each(std::begin(range), std::end(range), std::forward<F>(f), options);
 }
@@ -282,45 +347,55 @@ void parallel_for_each(R&& range, F&& f, const LoopOptions& options = {}) {
 /// what is combined with what depends on the number of iterations alone. If map takes two
 /// arguments, map(sum, i) adds an iteration to `sum`, which begins as a copy of `identity`: for
 /// sums that are large objects.
-template <loops::Index I, loops::Index J, class T, class Map, class Combine = loops::Plus>
+template <loops::Number I, loops::Number J, class T, class Map, class Combine = loops::Plus>
 [[nodiscard]] T parallel_reduce(I first, J last, T identity, const Map& map,
                                 const Combine& combine = {}, const LoopOptions& options = {}) {
   constexpr const char* kCall = "parallel_reduce";
-  const auto numbers = loops::numbers_of(kCall, options, first, last);
-  return loops::reduce(
-      kCall, options, numbers.count, std::move(identity), map, combine,
-      [begin = numbers.first](std::int64_t i) { return loops::number_at(begin, i); });
+  if constexpr (loops::check_ends<I, J>()) {
+    constexpr bool kAdds = std::is_invocable_v<const Map&, T&, std::common_type_t<I, J>>;
+    using Taken = Parameter<std::decay_t<const Map&>, kAdds ? 1 : 0>;
+    const auto numbers = loops::numbers_of<Taken>(kCall, options, first, last);
+    return loops::reduce(
+        kCall, options, numbers.count, std::move(identity), map, combine,
+        [begin = numbers.first](std::int64_t i) { return loops::number_at(begin, i); });
+  }
 }
 
 /// Combines map(element) for each element from `first` to before `last`; see parallel_reduce() of
 /// numbers.
-template <std::random_access_iterator It, class T, class Map, class Combine = loops::Plus>
+template <std::input_or_output_iterator It, class T, class Map, class Combine = loops::Plus>
 [[nodiscard]] T parallel_reduce(It first, It last, T identity, const Map& map,
                                 const Combine& combine = {}, const LoopOptions& options = {}) {
-  return loops::reduce("parallel_reduce", options, loops::size_of(first, last), std::move(identity),
-                       map, combine, [&first](std::int64_t i) -> decltype(auto) {
-                         return first[static_cast<std::iter_difference_t<It>>(i)];
-                       });
+  if constexpr (loops::check_random_access<It>()) {
+    return loops::reduce("parallel_reduce", options, loops::size_of(first, last),
+                         std::move(identity), map, combine,
+                         [&first](std::int64_t i) -> decltype(auto) {
+                           return first[static_cast<std::iter_difference_t<It>>(i)];
+                         });
+  }
 }
 
 /// Combines map(element) for each element of a range; see parallel_reduce() of numbers.
-template <loops::RandomRange R, class T, class Map, class Combine = loops::Plus>
+template <loops::Range R, class T, class Map, class Combine = loops::Plus>
 [[nodiscard]] T parallel_reduce(R&& range, T identity, const Map& map, const Combine& combine = {},
                                 const LoopOptions& options = {}) {
   const auto begin = std::begin(range);
-  return parallel_reduce(begin, begin + (std::end(range) - begin), std::move(identity), map,
-                         combine, options);
+  if constexpr (loops::check_random_access<std::remove_const_t<decltype(begin)>>()) {
+    return parallel_reduce(begin, begin + (std::end(range) - begin), std::move(identity), map,
+                           combine, options);
+  }
 }
 
 /// Writes, for each element from `first` to before `last`, combine of all elements up to it, that
 /// one included, to the same place from `out` on, which may be `first`. combine(a, b) is
 /// associative. The result is the same for any number of workers, bit by bit. Needs a copyable
-/// value type.
+/// value type. The sums of numbers are of the type of the output if that is larger: those of bool
+/// are counts in an array of int.
 template <std::random_access_iterator It, std::random_access_iterator Out,
           class Combine = loops::Plus>
 void parallel_scan(It first, It last, Out out, const Combine& combine = {},
                    const LoopOptions& options = {}) {
-  using T = std::iter_value_t<It>;
+  using T = loops::Sum<std::iter_value_t<It>, std::iter_value_t<Out>>;
   loops::scan<T>("parallel_scan", options, loops::size_of(first, last), nullptr, first, out,
                  combine);
 }
@@ -341,14 +416,16 @@ void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& 
 /// Sorts the elements from `first` to before `last`: afterwards less(b, a) is false for each a
 /// before b. Equal elements may change places. If less() throws, the elements are there in some
 /// order.
-template <std::random_access_iterator It, class Less = loops::Less>
+template <std::input_or_output_iterator It, class Less = loops::Less>
 void parallel_sort(It first, It last, const Less& less = {}, const LoopOptions& options = {}) {
-  loops::sort("parallel_sort", options, first, last < first ? first : last, less);
+  if constexpr (loops::check_sort<It, Less>()) {
+    loops::sort("parallel_sort", options, first, last < first ? first : last, less);
+  }
 }
 
 /// Sorts a vector, an array, or another range with random access; see parallel_sort() of
 /// iterators.
-template <loops::RandomRange R, class Less = loops::Less>
+template <loops::Range R, class Less = loops::Less>
 void parallel_sort(R&& range, const Less& less = {}, const LoopOptions& options = {}) {
   parallel_sort(std::begin(range), std::end(range), less, options);
 }

@@ -45,7 +45,7 @@ class StaticGraph {
   /// Adds a condition, which returns a number. **Errors**: CheckError while the graph runs.
   template <class F>
   Node& add_condition(F f, std::string name = "a condition") {
-    static_assert(std::is_invocable_r_v<int, F&>,
+    static_assert(CallableAs<F, int>,
                   "shoal: a condition takes no parameters, and returns the number of a successor");
     return add_node([f = std::move(f)]() mutable -> int { return f(); }, true, std::move(name));
   }

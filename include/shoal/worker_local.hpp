@@ -95,6 +95,8 @@ class WorkerLocal {
   /// while a Use exists.
   template <class F>
   void for_each(F&& f) {
+    static_assert(std::is_invocable_v<F&, T&>,
+                  "shoal: the function of WorkerLocal::for_each() takes a value");
     free_.check_all(size());
     const sync::Lock lock(mutex_);
     for (const std::unique_ptr<Value>& one : all_) f(one->value);
@@ -103,6 +105,8 @@ class WorkerLocal {
   /// as for_each().
   template <class Combine>
   [[nodiscard]] T combine(const Combine& combine) {
+    static_assert(std::is_invocable_r_v<T, const Combine&, T, const T&>,
+                  "shoal: combine(a, b) of WorkerLocal takes and returns values of its type");
     T sum = initial_;
     for_each([&](const T& value) { sum = combine(std::move(sum), value); });
     return sum;

@@ -454,7 +454,6 @@ namespace shoal {
 namespace loops {
 
 Grid make_grid(std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kEdgeMax = 64;
   constexpr std::int64_t kBlocks = 4096;  // as many as that allows, up to these
   Grid grid;
   const auto divide = [&] {
@@ -463,7 +462,7 @@ Grid make_grid(std::int64_t rows, std::int64_t columns) {
     // without overflow
     return grid.down != 0 && grid.across > kBlocks / grid.down;
   };
-  while (divide() && grid.edge < kEdgeMax) grid.edge *= 2;
+  while (divide() && grid.edge < Grid::kMost) grid.edge *= 2;
   return grid;
 }
 

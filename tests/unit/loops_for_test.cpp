@@ -30,6 +30,7 @@ using shoal::CheckError;
 using shoal::TaskGroup;
 using shoal::World;
 using shoal::testing::in_many_orders;
+using shoal::testing::run_turns;
 using shoal::testing::run_world;
 using shoal::testing::text_of;
 using shoal::testing::texts_of;
@@ -580,6 +581,68 @@ TEST(LoopsRefused, ARangeThatItsTypeDoesNotCount) {
                             "both ends does not hold: give both the same type");
                 }),
       0);
+}
+
+TEST(LoopsRefused, ARangeOfNumbersBelowZero_In32Bits) {
+  EXPECT_EQ(run_world(1, 1,
+                      [](World&) {
+                        const unsigned none = 0;
+                        EXPECT_EQ(
+                            text_of<CheckError>(
+                                [] { shoal::parallel_for(1, none - 2, [](unsigned) {}); }),
+                            "parallel_for: its range, 1 to 4294967294, ends just below 2^32: is an "
+                            "unsigned number below zero? If not, give 64 bits");
+                        int begun = 0;
+                        shoal::parallel_for(none - 2, none - 1, [&](unsigned) { ++begun; });
+                        EXPECT_EQ(begun, 1);
+                      }),
+            0);
+}
+
+TEST(LoopsRefused, NumbersThatTheParameterDoesNotHold) {
+  EXPECT_EQ(
+      run_world(1, 1,
+                [](World&) {
+                  const auto cut = [](const std::string& call, const std::string& range) {
+                    return call + ": its range, " + range +
+                           ", has numbers that the parameter of the function does not hold: give "
+                           "that more bits";
+                  };
+                  const std::int64_t large = std::int64_t{1} << 32;
+                  EXPECT_EQ(text_of<CheckError>([&] { shoal::parallel_for(0, large, [](int) {}); }),
+                            cut("parallel_for", "0 to 4294967296"));
+                  EXPECT_EQ(
+                      text_of<CheckError>([&] { shoal::parallel_for(0, large, [](int, int) {}); }),
+                      cut("parallel_for", "0 to 4294967296"));
+                  const auto map = [](int& sum, std::uint8_t i) { sum += i; };
+                  EXPECT_EQ(text_of<CheckError>(
+                                [&] { static_cast<void>(shoal::parallel_reduce(0, 257, 0, map)); }),
+                            cut("parallel_reduce", "0 to 257"));
+                  EXPECT_EQ(shoal::parallel_reduce(0, 256, 0, map), 32640);
+                  EXPECT_EQ(text_of<CheckError>([&] {
+                              shoal::parallel_for(shoal::Range2D{{0, 1}, {-5, large}},
+                                                  [](std::int64_t, int) {});
+                            }),
+                            cut("parallel_for", "-5 to 4294967296"));
+                  std::atomic<long> sum{0};
+                  shoal::parallel_for(-3L, 4L, [&](int i) { sum += i + 1; });
+                  EXPECT_EQ(sum.load(), 7);
+                }),
+      0);
+}
+
+// There are 4096 blocks, or nearly as many, which a worker goes through in some 50 pieces.
+TEST(LoopsOfTwo, BlocksOfAPiece_AreJoined) {
+  const auto result = run_turns({.seed = 1, .ranks = 1, .workers = 1}, [](World&) {
+    for (const auto& [size, most] : {std::pair{64, 200}, {100, 400}, {1000, 1500}}) {
+      int blocks = 0;
+      shoal::parallel_for(shoal::Range2D{{0, size}, {0, size}},
+                          [&](const shoal::Range2D&) { ++blocks; });
+      EXPECT_LT(blocks, most) << size;
+    }
+    return 0;
+  });
+  EXPECT_EQ(result.errors[0], nullptr);
 }
 
 TEST(LoopsStuck, AnIterationThatWaitsForEver_IsNamed) {

@@ -268,6 +268,19 @@ TEST_P(Reductions, Scan) {
   });
 }
 
+TEST_P(Reductions, ScanIntoALargerType) {
+  run([](World&) {
+    const std::vector<bool> flags(1000, true);
+    std::vector<int> counts(1000);
+    shoal::parallel_scan(flags.begin(), flags.end(), counts.begin());
+    EXPECT_EQ(counts.back(), 1000);
+    const std::vector<std::int32_t> large(3, 2'000'000'000);
+    std::vector<std::int64_t> sums(3);
+    shoal::parallel_scan(large.begin(), large.end(), sums.begin());
+    EXPECT_EQ(sums.back(), 6'000'000'000);
+  });
+}
+
 TEST_P(Reductions, ScanKeepsTheOrder) {
   run([](World&) {
     std::vector<std::string> letters(1500, "a");

@@ -2,7 +2,9 @@
 // Result, class and parameters of functions, methods and closures.
 
 #include <shoal/detail/base/language.hpp>
+#include <shoal/detail/base/number.hpp>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace shoal {
@@ -45,5 +47,44 @@ using ParametersOf = typename SignatureOf<F>::Parameters;
 template <class F>
 concept PlainFunction = (std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) ||
                         requires { &F::operator(); };
+
+/// @cond internals
+namespace detail {
+
+template <std::size_t n, class List>
+struct NthType {
+  using Type = void;
+};
+template <class P, class... Ps>
+struct NthType<0, TypeList<P, Ps...>> {
+  using Type = P;
+};
+template <std::size_t n, class P, class... Ps>
+  requires(n > 0)
+struct NthType<n, TypeList<P, Ps...>> : NthType<n - 1, TypeList<Ps...>> {};
+
+template <class T, class... Ps>
+consteval bool truncates_any(TypeList<Ps...> /*parameters*/) {
+  return (truncates_v<T, Ps> || ...);
+}
+
+}  // namespace detail
+
+/// Parameter n of F; void: F has fewer, or does not list them, as a generic lambda.
+template <class F, std::size_t n>
+struct ParameterOf {
+  using Type = void;
+};
+template <PlainFunction F, std::size_t n>
+struct ParameterOf<F, n> : detail::NthType<n, ParametersOf<F>> {};
+template <class F, std::size_t n>
+using Parameter = typename ParameterOf<F, n>::Type;
+
+/// A parameter of F cuts off numbers of type T: those of std::plus<int> cut off doubles.
+template <class T, class F>
+inline constexpr bool truncates_operands_v = false;
+template <class T, PlainFunction F>
+inline constexpr bool truncates_operands_v<T, F> = detail::truncates_any<T>(ParametersOf<F>{});
+/// @endcond
 
 }  // namespace shoal

@@ -2,6 +2,7 @@
 // Reductions and scans with the same result for any number of workers.
 
 #include <shoal/detail/base/number.hpp>
+#include <shoal/detail/base/signature.hpp>
 #include <shoal/detail/loops/loop.hpp>
 
 #include <atomic>
@@ -18,6 +19,7 @@ namespace shoal::loops {
 
 struct Plus {
   template <class T, class U>
+    requires requires(const T& a, const U& b) { a + b; }
   constexpr auto operator()(const T& a, const U& b) const {
     return a + b;
   }
@@ -111,6 +113,13 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
   static_assert(kAdds || std::is_invocable_r_v<T, const Map&, Item>,
                 "shoal: the function of a reduction is map(i), whose value becomes one of the type "
                 "of the identity, or map(sum, i), which adds to the sum");
+  if constexpr (std::is_invocable_v<const Map&, T, Item>) {
+    static_assert(std::is_void_v<std::invoke_result_t<const Map&, T, Item>> && !PlainFunction<Map>,
+                  "shoal: map(sum, i) of a reduction adds to the sum, which it takes by reference; "
+                  "a function that returns a new sum is combine(a, b), the parameter behind map");
+  }
+  static_assert(!loses_fraction_v<Item, Parameter<std::decay_t<const Map&>, kAdds ? 1 : 0>>,
+                "shoal: the parameter of map(i) would cut off the fraction of the elements");
   if constexpr (!kAdds && std::is_invocable_v<const Map&, Item>) {
     static_assert(
         !truncates_result_v<std::remove_cvref_t<std::invoke_result_t<const Map&, Item>>, T>,
@@ -119,7 +128,11 @@ T reduce(const char* call, const LoopOptions& options, std::int64_t count, T ide
   }
   static_assert(std::is_invocable_r_v<T, const Combine&, T, T>,
                 "shoal: combine(a, b) of a reduction takes and returns values of the type of the "
-                "identity");
+                "identity, on several workers at once: a lambda without 'mutable', or a const "
+                "operator(); a type without + needs one");
+  static_assert(!truncates_operands_v<T, Combine>,
+                "shoal: the parameters of combine(a, b) are smaller than the type of the identity, "
+                "of whose values they would cut off a part");
   if constexpr (std::is_invocable_v<const Combine&, T, T>) {
     static_assert(!truncates_result_v<std::invoke_result_t<const Combine&, T, T>, T>,
                   "shoal: what combine(a, b) of this reduction returns would lose a part, for the "
@@ -280,13 +293,52 @@ class Scan {
   const std::unique_ptr<std::atomic<bool>[]> known_;
 };
 
+/// Type of the sums of a scan: that of its elements, or the larger type of number that it writes.
+template <class In, class Out>
+using Sum = std::conditional_t<std::is_arithmetic_v<In> && std::is_arithmetic_v<Out> &&
+                                   (sizeof(Out) > sizeof(In) || std::is_same_v<In, bool>),
+                               Out, In>;
+
+template <class T, class It, class Out, class Combine>
+consteval bool check_scan() {
+  constexpr bool kCombines = std::is_invocable_r_v<T, const Combine&, const T&, const T&> &&
+                             std::is_convertible_v<std::iter_reference_t<It>, T>;
+  static_assert(
+      kCombines,
+      "shoal: combine(a, b) of a scan takes and returns sums, of the type of the elements "
+      "or of `init`, on several workers at once: a lambda without 'mutable', or a const "
+      "operator(); a type without + needs one");
+  static_assert(std::is_reference_v<std::iter_reference_t<Out>> ||
+                    !std::is_same_v<std::iter_value_t<Out>, bool>,
+                "shoal: workers that write bits of one std::vector<bool> overwrite each other: "
+                "give a std::vector<char>");
+  constexpr bool kWrites = std::indirectly_writable<Out, const T&>;
+  static_assert(kWrites,
+                "shoal: a scan writes its sums to `out`, elements of their type that are "
+                "not const");
+  static_assert(!truncates_operands_v<T, Combine>,
+                "shoal: the parameters of combine(a, b) of this scan are smaller than its sums, of "
+                "which they would cut off a part");
+  static_assert(
+      !truncates_result_v<T, std::iter_value_t<Out>>,
+      "shoal: the sums of this scan would lose a part in `out`, elements of a smaller type");
+  if constexpr (kCombines) {
+    static_assert(!truncates_result_v<std::invoke_result_t<const Combine&, T, T>, T>,
+                  "shoal: what combine(a, b) of this scan returns would lose a part, for the type "
+                  "of the sums is that of the elements, or of `init`");
+  }
+  return kCombines && kWrites;
+}
+
 template <class T, class It, class Out, class Combine>
 void scan(const char* call, const LoopOptions& options, std::int64_t count, const T* init, It first,
           Out out, const Combine& combine) {
-  if (count == 0) return check_caller(call);
-  const sched::LongCall here(call, options.name);
-  Stop stop(call, options);
-  Scan<T, It, Out, Combine>(count, init, first, out, combine, stop).run(call, options);
+  if constexpr (check_scan<T, It, Out, Combine>()) {
+    if (count == 0) return check_caller(call);
+    const sched::LongCall here(call, options.name);
+    Stop stop(call, options);
+    Scan<T, It, Out, Combine>(count, init, first, out, combine, stop).run(call, options);
+  }
 }
 
 }  // namespace shoal::loops

@@ -1,6 +1,7 @@
 #pragma once
 // Sorting by parts that workers share.
 
+#include <shoal/detail/base/signature.hpp>
 #include <shoal/detail/loops/loop.hpp>
 
 #include <bit>
@@ -14,10 +15,31 @@ namespace shoal::loops {
 
 struct Less {
   template <class T, class U>
+    requires requires(const T& a, const U& b) { a < b; }
   constexpr bool operator()(const T& a, const U& b) const {
     return a < b;
   }
 };
+
+template <class It, class Less>
+consteval bool check_sort() {
+  constexpr bool kSorts = std::random_access_iterator<It> && std::permutable<It>;
+  static_assert(kSorts,
+                "shoal: parallel_sort() moves elements with random access that are not const, as "
+                "those of a vector; a list has a sort() of its own");
+  if constexpr (kSorts) {
+    using T = const std::iter_value_t<It>&;
+    static_assert(std::is_invocable_r_v<bool, const Less&, T, T>,
+                  "shoal: less(a, b) of parallel_sort() takes two elements, which it does not "
+                  "change, and returns a bool, on several workers at once: a lambda without "
+                  "'mutable', or a const operator(); elements without < need one");
+    static_assert(!truncates_operands_v<T, Less>,
+                  "shoal: the parameters of less(a, b) are smaller than the elements, of which "
+                  "they would cut off a part");
+    return std::is_invocable_r_v<bool, const Less&, T, T>;
+  }
+  return false;
+}
 
 /// Quicksort whose partitions do not branch on comparisons of small elements, which a processor
 /// cannot predict; heap sort where pivots divide badly; insertion sort of few elements.

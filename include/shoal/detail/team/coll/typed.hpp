@@ -51,10 +51,6 @@ std::vector<T> values_of(const std::vector<Block>& blocks) {
   return values;
 }
 
-template <class T, class P, class... Ps>
-consteval bool truncates_operands(TypeList<P, Ps...> /*parameters*/) {
-  return truncates_v<T, P> || (truncates_v<T, Ps> || ...);
-}
 /// Refuses operations that cut off numbers: std::plus<int> for doubles, or a mean of integers.
 template <class T, class F>
 consteval void check_operation() {
@@ -63,11 +59,9 @@ consteval void check_operation() {
                   "shoal: the operation returns a larger type of number than it combines, which "
                   "would be truncated: combine numbers of that type");
   }
-  if constexpr (PlainFunction<F>) {
-    static_assert(!truncates_operands<T>(typename FunctionTraits<F>::Parameters{}),
-                  "shoal: the parameters of the operation are smaller than the collective's type, "
-                  "which they would truncate: std::plus<>() takes every type");
-  }
+  static_assert(!truncates_operands_v<T, F>,
+                "shoal: the parameters of the operation are smaller than the collective's type, "
+                "which they would truncate: std::plus<>() takes every type");
 }
 
 template <class T, class F>
