@@ -141,6 +141,8 @@ class MpiTransport : public Transport {
 void load_mpi_library(const MpiChoice& choice);
 /// Name and version of the MPI that was loaded; "none" before.
 std::string mpi_library();
+/// Processes of its MPI_COMM_WORLD. Caller: while MPI is up.
+int mpi_world_size();
 /// The plug-in that was loaded, with its file; before, those that are there, or the folders without
 /// any.
 std::string mpi_plugins();

@@ -99,17 +99,15 @@ LaunchInfo detect_launcher(const Environment& env) {
   return {};
 }
 
-void check_world_size(const LaunchInfo& info, int seen_size, std::string_view mpi) {
-  if (!info.launched || info.size <= 1 || seen_size != 1) {
-    return;
-  }
-  throw ConfigError(fmt::format(
+std::string lone_process(const LaunchInfo& info, int seen_size, std::string_view mpi) {
+  if (!info.launched || info.size <= 1 || seen_size != 1) return "";
+  return fmt::format(
       "{} started {} processes ({}), but each would run the whole program alone: {}, the MPI that "
       "this process uses, finds a world of one, so it is not the MPI of that launcher. Use the "
-      "launcher of that MPI, choose another MPI by --mpi-plugin, or, under srun, choose a --mpi "
-      "type that this MPI knows (`srun --mpi=list`). If this shell merely inherited the variable, "
-      "unset {}.",
-      info.launcher, info.size, info.variable, mpi, info.variable));
+      "launcher of that MPI, choose another one by --mpi-plugin if the program does not link it, "
+      "or, under srun, choose a --mpi type that this MPI knows (`srun --mpi=list`). If this shell "
+      "merely inherited the variable, unset {}.",
+      info.launcher, info.size, info.variable, mpi, info.variable);
 }
 
 void check_not_launched(const LaunchInfo& info, bool has_communicator) {

@@ -31,11 +31,9 @@ struct LaunchInfo {
 /// open-mpi/ompi pull request 10289 for what goes wrong without.
 LaunchInfo detect_launcher(const Environment& env);
 
-/// Refuses to run as one of N processes that do not see each other. `seen_size` is the number of
-/// processes that `mpi` finds, the name of an MPI; not for a communicator given by the program,
-/// which may be smaller than the launch on purpose.
-/// Errors: ConfigError when the launcher started several processes and the world has one.
-void check_world_size(const LaunchInfo& info, int seen_size, std::string_view mpi);
+/// Reason why this process is one of N that do not see each other, if the launcher started several
+/// and the world of `mpi`, the name of an MPI, has one: `seen_size`. Else "".
+std::string lone_process(const LaunchInfo& info, int seen_size, std::string_view mpi);
 
 /// Refuses to simulate in one of several processes, or in a communicator of the program.
 /// Errors: ConfigError.

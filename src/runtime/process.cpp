@@ -113,13 +113,11 @@ void Process::make_transport(const ProgramMpi& program) {
   options.communicator = program.communicator;
   options.env = env_.get();
   transport_ = net::make_mpi_transport(options);
-  if (program.communicator != nullptr) return;
-  try {
-    check_world_size(launch_, transport_->layout().process_count(), net::mpi_library());
-  } catch (const ConfigError&) {
-    finish_transport();  // each of them is alone
-    throw;
-  }
+  const std::string problem = lone_process(launch_, net::mpi_world_size(), net::mpi_library());
+  if (problem.empty()) return;
+  if (program.communicator != nullptr) return say("note: " + problem);  // it may be on purpose
+  finish_transport();                                                   // each of them is alone
+  throw ConfigError(problem);
 }
 
 sched::SchedulerOptions Process::scheduler_options(Rank rank) const {

@@ -187,6 +187,16 @@ class Plugins(suite.Suite):
                              f"this process has loaded {name} (/",
                              f"libshoal_mpi_{other}.so: uses /")
 
+    def test_a_communicator_of_another_mpi_than_the_launchers_is_noted(self):
+        program = self.program("tutorial_communicator")  # with the first MPI
+        for mpi in self.mpis:
+            code, text = self.launch(mpi, 2, program, "--workers", 1)
+            self.assertEqual(code, 0, text)
+            self.assertEqual(text.count("a world of 1\n"), 2, text)
+            notes = 0 if mpi == self.mpis[0] else 2
+            self.assertEqual(len(re.findall("shoal: note: .*finds a world of one", text)), notes,
+                             text)
+
     def test_one_mpi_may_be_linked_in(self):
         mpi = self.mpis[0]
         self.ranks_say_hello(2, self.launch(mpi, 2, self.linked))

@@ -284,6 +284,13 @@ std::string mpi_library() {
   return mpi != nullptr ? library_version(*mpi) : "none";
 }
 
+int mpi_world_size() {
+  const MpiTable& mpi = *MpiLifetime::of_process().loaded();
+  int size = 0;
+  mpi_check(mpi, mpi.comm_size(mpi.comm_world, &size), {"MPI_Comm_size"});
+  return size;
+}
+
 std::string mpi_plugins() { return describe_plugins(MpiLifetime::of_process().loaded()); }
 
 std::shared_ptr<const void> communicator_of_fortran(int handle, std::string_view library) {
