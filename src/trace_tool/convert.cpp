@@ -366,24 +366,25 @@ std::unordered_map<std::uint64_t, const Message*> whole_messages(const Model& mo
 
 TextFile::TextFile(std::string path)
     : path_(std::move(path)), file_(path_ == "-" ? stdout : std::fopen(path_.c_str(), "wb")) {
-  if (file_ == nullptr) {
-    throw Error(fmt::format("{}: cannot create this file: {}", path_,
-                            std::generic_category().message(errno)));
-  }
+  if (file_ == nullptr) fail("create");
+}
+
+TextFile::~TextFile() {
+  if (!is_whole_ && path_ != "-") trace::remove_output(path_);
+}
+
+void TextFile::fail(const char* what) const {
+  throw Error(fmt::format("{}: cannot {} this file: {}", path_ == "-" ? "standard output" : path_,
+                          what, std::generic_category().message(errno)));
 }
 
 void TextFile::put(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) {
-    throw Error(fmt::format("{}: cannot write this file: {}", path_,
-                            std::generic_category().message(errno)));
-  }
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) fail("write");
 }
 
 void TextFile::close() {
-  if (std::fclose(file_.release()) != 0) {
-    throw Error(fmt::format("{}: cannot write this file: {}", path_,
-                            std::generic_category().message(errno)));
-  }
+  if (std::fclose(file_.release()) != 0) fail("write");
+  is_whole_ = true;
 }
 
 void to_perfetto(Input& input, const std::string& path) { Perfetto(input, path).run(); }

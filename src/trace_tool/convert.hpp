@@ -12,20 +12,25 @@
 
 namespace shoal::trace_tool {
 
-/// A text file that is written; `-` is standard output. **Errors**: Error when it cannot be created
-/// or written.
+/// A text file that is written; `-` is standard output. Unless it was closed, it is removed: a part
+/// of it would be taken for the whole. **Errors**: Error when it cannot be created or written.
 class TextFile {
  public:
   explicit TextFile(std::string path);
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
   void put(std::string_view text);
   void close();
 
  private:
+  [[noreturn]] void fail(const char* what) const;
   struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   std::string path_;
   std::unique_ptr<std::FILE, CloseFile> file_;
+  bool is_whole_ = false;
 };
 
 /// Chrome's JSON, which Perfetto opens: ranks are processes, messages are arrows. Streams.

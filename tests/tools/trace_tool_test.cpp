@@ -1688,6 +1688,38 @@ TEST_F(TraceTool, Dash_IsStandardOutput) {
   EXPECT_EQ(status_, 0);
 }
 
+TEST_F(TraceTool, AnOutputThatIsNotWhole_IsAnError_AndRemoved) {
+  const std::string trace = record(rounds_world(4, 300, 1000));
+  const std::string there = file("there");
+  const std::string tool = std::getenv("SHOAL_TRACE_TOOL");  // NOLINT(concurrency-mt-unsafe)
+  const std::vector<std::string> commands = {"convert --to csv",  "convert --to perfetto",
+                                             "convert --to paje", "convert --to dot",
+                                             "convert --to otf2", "report",
+                                             "diff " + trace,     "merge"};
+  for (const std::string& command : commands) {
+    const std::string said =
+        run("(ulimit -f 8; " + tool + " " + command + " " + trace + " -o " + there + ")");
+    EXPECT_EQ(status_, 2) << command;
+    EXPECT_FALSE(std::filesystem::exists(there)) << command;
+    if (command.ends_with("otf2")) {
+      EXPECT_THAT(said, AnyOf(HasSubstr(there + ": OTF2 fails: File is too large: "),
+                              HasSubstr("without OTF2")));
+      continue;
+    }
+    EXPECT_THAT(said, ContainsRegex(there + ": cannot write this .*: File too large"));
+    if (command == "merge") continue;
+    EXPECT_THAT(run_tool(command + " " + trace + " -o /dev/full"),
+                HasSubstr("/dev/full: cannot write this file: No space left on device"));
+    EXPECT_EQ(status_, 2) << command;
+    EXPECT_TRUE(std::filesystem::exists("/dev/full"));
+  }
+  for (const std::string command : {"summary", "check", "convert --to csv -o -"}) {
+    EXPECT_THAT(run("(" + tool + " " + command + " " + trace + " > /dev/full)"),
+                ContainsRegex("standard output: .*No space left on device"));
+    EXPECT_EQ(status_, 2) << command;
+  }
+}
+
 TEST_F(TraceTool, Errors_SayWhatToDo) {
   EXPECT_THAT(run_tool("summary /nonexistent/t"), HasSubstr("there is no such trace"));
   EXPECT_EQ(status_, 2);

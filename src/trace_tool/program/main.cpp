@@ -16,10 +16,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <csignal>
 #include <exception>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -28,6 +30,12 @@ using namespace shoal::trace_tool;  // NOLINT(google-build-using-namespace): its
 
 constexpr int kCheckFailed = 1;
 constexpr int kError = 2;
+
+// fmt::print() would not name standard output when it cannot be written.
+template <class... Ts>
+void print(fmt::format_string<Ts...> format, Ts&&... values) {
+  shoal::env::write_to_standard_output(fmt::format(format, std::forward<Ts>(values)...));
+}
 
 using Converter = void (*)(Input&, const std::string&);
 const std::map<std::string, Converter>& converters() {
@@ -58,8 +66,8 @@ struct Arguments {
 int run_check(const Arguments& with) {
   Input input(with.file);
   const CheckResult result = check(input, with.tolerance_ns);
-  for (const std::string& line : result.lines) fmt::print("{}\n", line);
-  fmt::print("{}: {}\n", with.file, result.passed ? "as it should be" : "not as it should be");
+  for (const std::string& line : result.lines) print("{}\n", line);
+  print("{}: {}\n", with.file, result.passed ? "as it should be" : "not as it should be");
   return result.passed ? 0 : kCheckFailed;
 }
 
@@ -67,7 +75,7 @@ int run_summary(const Arguments& with) {
   Input input(with.file);
   const Model model(input);
   const Analysis analysis = analyse(model);
-  fmt::print("{}", with.json ? summary_json(model, analysis) : summary_text(model, analysis));
+  print("{}", with.json ? summary_json(model, analysis) : summary_text(model, analysis));
   return 0;
 }
 
@@ -78,10 +86,10 @@ int run_why(const Arguments& with) {
   const Verdict verdict = verdict_on(model, analysis);
   const std::string partial = partial_text(model.gaps());
   if (with.json) {
-    fmt::print("{}", json_of(verdict, analysis.duration, model.gaps()));
+    print("{}", json_of(verdict, analysis.duration, model.gaps()));
   } else {
-    fmt::print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
-    for (const std::string& note : analysis.notes) fmt::print("Note: {}.\n", note);
+    print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
+    for (const std::string& note : analysis.notes) print("Note: {}.\n", note);
   }
   return 0;
 }
@@ -111,10 +119,10 @@ int run_diff(const Arguments& with) {
   const Analysis in_a = analyse(of_a);
   const Analysis in_b = analyse(of_b);
   if (with.json) {
-    fmt::print("{}", json_of(verdict_on_difference(of_a, in_a, of_b, in_b), in_b.duration,
-                             gaps_of(of_a, of_b)));
+    print("{}", json_of(verdict_on_difference(of_a, in_a, of_b, in_b), in_b.duration,
+                        gaps_of(of_a, of_b)));
   } else if (with.output.empty()) {
-    fmt::print("{}", diff_text(of_a, in_a, of_b, in_b));
+    print("{}", diff_text(of_a, in_a, of_b, in_b));
   } else {
     write_comparison(of_a, in_a, of_b, in_b, with.output);
   }
@@ -143,7 +151,7 @@ int run_merge(const Arguments& with) {
   if (to_output) {
     shoal::env::write_to_standard_error(text);
   } else {
-    fmt::print("{}", text);
+    print("{}", text);
   }
   return 0;
 }
@@ -201,6 +209,7 @@ void add_commands(CLI::App& app, Arguments& with, shoal::Function<int(const Argu
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of the write
   CLI::App app("Reads traces of shoal programs.", "shoal-trace");
   app.set_version_flag("--version", "shoal " SHOAL_VERSION);
   Arguments with;

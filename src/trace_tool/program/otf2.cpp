@@ -8,12 +8,17 @@
 #include <fmt/format.h>
 #include <otf2/otf2.h>
 
+#include <array>
 #include <charconv>
+#include <cstdarg>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
+#include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shoal::trace_tool {
@@ -23,6 +28,20 @@ namespace {
 void require(OTF2_ErrorCode code, const std::string& what) {
   if (code == OTF2_SUCCESS) return;
   throw Error(fmt::format("{}: OTF2 refuses: {}", what, OTF2_Error_GetDescription(code)));
+}
+
+/// Keeps the first error as a text: OTF2 tells that a file cannot be written by this alone, as it
+/// ends, and returns success.
+OTF2_ErrorCode keep_error(void* first, const char* /*file*/, std::uint64_t /*line*/,
+                          const char* /*function*/, OTF2_ErrorCode code, const char* format,
+                          std::va_list values) {
+  auto& kept = *static_cast<std::string*>(first);
+  if (code > OTF2_SUCCESS && kept.empty()) {
+    std::array<char, 512> text{};
+    std::vsnprintf(text.data(), text.size(), format, values);
+    kept = fmt::format("{}: {}", OTF2_Error_GetDescription(code), text.data());
+  }
+  return code;
 }
 
 OTF2_FlushType flush_when_full(void* /*data*/, OTF2_FileType /*type*/,
@@ -41,15 +60,21 @@ class Otf2 {
     if (std::filesystem::exists(folder)) {
       throw Error(folder + ": this exists already; OTF2 archives need a folder of their own");
     }
+    OTF2_Error_RegisterCallback(&keep_error, &error_);
     archive_ = OTF2_Archive_Open(folder.c_str(), "traces", OTF2_FILEMODE_WRITE, 1024UL * 1024,
                                  4UL * 1024 * 1024, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
-    if (archive_ == nullptr) throw Error(folder + ": OTF2 cannot create this archive");
+    if (archive_ == nullptr) {
+      throw Error(fmt::format("{}: OTF2 cannot create this archive: {}", folder, error_));
+    }
     require(OTF2_Archive_SetFlushCallbacks(archive_, &flush_, &now_), folder);
     require(OTF2_Archive_SetSerialCollectiveCallbacks(archive_), folder);
     path_ = folder;
   }
   ~Otf2() {
     if (archive_ != nullptr) OTF2_Archive_Close(archive_);
+    OTF2_Error_RegisterCallback(nullptr, nullptr);
+    std::error_code ignored;
+    if (!is_whole_) std::filesystem::remove_all(path_, ignored);  // as TextFile
   }
   Otf2(const Otf2&) = delete;
   Otf2& operator=(const Otf2&) = delete;
@@ -57,8 +82,9 @@ class Otf2 {
   void run() {
     write_events();
     write_definitions();
-    require(OTF2_Archive_Close(archive_), path_);
-    archive_ = nullptr;
+    require(OTF2_Archive_Close(std::exchange(archive_, nullptr)), path_);
+    if (!error_.empty()) throw Error(fmt::format("{}: OTF2 fails: {}", path_, error_));
+    is_whole_ = true;
   }
 
  private:
@@ -234,6 +260,8 @@ class Otf2 {
   std::unordered_map<std::uint64_t, const Message*> messages_;
   OTF2_TimeStamp now_ = 0;
   std::string path_;
+  std::string error_;  // the first one; "": none
+  bool is_whole_ = false;
 };
 
 }  // namespace
