@@ -61,6 +61,11 @@ std::string Input::find(const std::string& path, std::string& temporary) {
   return temporary;
 }
 
+std::string text_of(const Json& process, const char* key) {
+  const auto text = process.find(key);
+  return text != process.end() && text->is_string() ? text->get<std::string>() : std::string();
+}
+
 Input::Input(const std::string& path) : path_(path), reader_(find(path, temporary_)) {
   try {
     read_tables();
@@ -103,18 +108,20 @@ void Input::read_tables() {
     }
   }
   damage_ = reader_.damage();
+  if (const auto found = identity_.find("processes"); found != identity_.end()) {
+    for (const Json& process : *found) {
+      if (process.is_object()) processes_.push_back(process);
+    }
+  }
   place_tracks();
 }
 
 // Each process has listed the nodes of its workers, in rank order.
 void Input::place_tracks() {
-  const auto processes = identity_.find("processes");
-  if (processes == identity_.end() || !processes->is_array()) return;
-  for (const Json& process : *processes) {
-    if (!process.is_object()) continue;
-    std::istringstream text(process.value("memory_nodes", ""));
+  for (const Json& process : processes_) {
+    std::istringstream text(text_of(process, "memory_nodes"));
     const std::vector<int> nodes(std::istream_iterator<int>(text), {});
-    const auto workers = std::strtoull(process.value("workers", "0").c_str(), nullptr, 10);
+    const auto workers = std::strtoull(text_of(process, "workers").c_str(), nullptr, 10);
     if (workers == 0 || nodes.size() < workers) continue;
     const std::size_t ranks = nodes.size() / workers;
     for (TrackRow& track : tracks_) {
@@ -153,13 +160,9 @@ std::uint64_t Input::number_at_end(const char* key) const {
 }
 
 std::uint32_t Input::categories() const {
-  const auto processes = identity_.find("processes");
-  if (processes == identity_.end() || !processes->is_array()) return 0;
   std::uint32_t all = 0;
-  for (const Json& process : *processes) {
-    const auto text = process.find("categories");
-    if (text == process.end() || !text->is_string()) continue;
-    all |= trace::parse_categories(text->get<std::string>()).value_or(0);
+  for (const Json& process : processes_) {
+    all |= trace::parse_categories(text_of(process, "categories")).value_or(0);
   }
   return all;
 }

@@ -34,6 +34,9 @@ struct TrackRow {
   std::string name;
 };
 
+/// A fact of Input::processes(); "": it is not there.
+std::string text_of(const nlohmann::ordered_json& process, const char* key);
+
 /// Tables of a trace, and its events one by one.
 class Input {
  public:
@@ -46,6 +49,8 @@ class Input {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const nlohmann::ordered_json& identity() const { return identity_; }
+  /// Identities of the processes of the run, each an object; without any, an empty list.
+  [[nodiscard]] const nlohmann::ordered_json& processes() const { return processes_; }
   /// Chunk `end`: empty when the trace has none.
   [[nodiscard]] const nlohmann::ordered_json& end() const { return end_; }
   [[nodiscard]] const nlohmann::ordered_json& drops() const { return drops_; }
@@ -92,6 +97,7 @@ class Input {
   std::string temporary_;  // removed at the end
   trace::FileReader reader_;
   nlohmann::ordered_json identity_ = nlohmann::ordered_json::object();
+  nlohmann::ordered_json processes_ = nlohmann::ordered_json::array();  // of identity_
   nlohmann::ordered_json end_ = nlohmann::ordered_json::object();
   nlohmann::ordered_json drops_ = nlohmann::ordered_json::object();
   std::vector<TrackRow> tracks_;

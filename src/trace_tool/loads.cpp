@@ -214,22 +214,20 @@ int number_of(const nlohmann::ordered_json& process, const char* key) {
   return numbers.size() == 1 ? *numbers.begin() : 0;
 }
 
-std::string text_of(const nlohmann::ordered_json& process, const char* key) {
-  const auto text = process.find(key);
-  return text != process.end() && text->is_string() ? text->get<std::string>() : std::string();
-}
-
-/// The identities of the processes of the run; without any, an empty list.
-const nlohmann::ordered_json& processes_of(const Model& model) {
-  static const nlohmann::ordered_json none = nlohmann::ordered_json::array();
-  const auto found = model.input().identity().find("processes");
-  return found == model.input().identity().end() ? none : *found;
+/// Hosts by process: those of processes that have told theirs.
+std::map<int, std::string> hosts_of_processes(const Model& model) {
+  std::map<int, std::string> hosts;
+  for (const auto& process : model.input().processes()) {
+    const std::string host = text_of(process, "host");
+    if (!host.empty()) hosts[process.value("process", 0)] = host;
+  }
+  return hosts;
 }
 
 /// Returns whether a process ran on a virtual machine, or on one that may be. Traces of versions
 /// that did not record it have the hints that they had.
 bool may_be_held(const Model& model) {
-  const auto& processes = processes_of(model);
+  const auto& processes = model.input().processes();
   return std::any_of(processes.begin(), processes.end(), [](const auto& process) {
     const std::string is_virtual = text_of(process, "virtual_machine");
     return !is_virtual.empty() && is_virtual != "no";
@@ -240,7 +238,7 @@ bool may_be_held(const Model& model) {
 /// machine have recorded the same time.
 std::int64_t stolen_ns(const Model& model) {
   std::map<std::string, std::int64_t> machines;
-  for (const auto& process : processes_of(model)) {
+  for (const auto& process : model.input().processes()) {
     std::int64_t ns = 0;
     const std::string text = text_of(process, "stolen_ns");
     std::from_chars(text.data(), text.data() + text.size(), ns);
@@ -269,12 +267,10 @@ std::map<int, RankLoad> loads_of(const Model& model) { return Sweep(model).run()
 
 std::map<int, std::string> hosts_of_ranks(const Model& model) {
   std::map<int, std::string> hosts;
-  std::map<int, std::string> host_of;
-  for (const auto& process : processes_of(model)) {
+  for (const auto& process : model.input().processes()) {
     if (text_of(process, "simulated") == "yes") return hosts;
-    const std::string host = text_of(process, "host");
-    if (!host.empty()) host_of[process.value("process", 0)] = host;
   }
+  const std::map<int, std::string> host_of = hosts_of_processes(model);
   for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
     const auto host = host_of.find(model.input().track(track).process);
     if (host != host_of.end()) hosts.emplace(model.rank_of(track), host->second);
@@ -284,14 +280,13 @@ std::map<int, std::string> hosts_of_ranks(const Model& model) {
 
 std::map<std::string, HostShape> hosts_of(const Model& model) {
   std::map<std::string, HostShape> hosts;
-  std::map<int, std::string> host_of;
+  std::map<int, std::string> host_of = hosts_of_processes(model);
   std::map<std::string, std::set<int>> masks;
   std::map<std::string, int> cores;
-  const auto& processes = processes_of(model);
+  const auto& processes = model.input().processes();
   if (processes.empty()) return hosts;
   for (const auto& process : processes) {
     const std::string host = text_of(process, "host");
-    host_of[process.value("process", 0)] = host;
     hosts[host].processors = std::max(hosts[host].processors, number_of(process, "processors"));
     cores[host] = std::max(cores[host], number_of(process, "cores"));
     masks[host].merge(numbers_of(text_of(process, "mask")));

@@ -111,18 +111,13 @@ namespace {
 
 /// A fact of the run, as the first process has written it; "": none.
 std::string identity_text(const Input& input, const char* key) {
-  const auto processes = input.identity().find("processes");
-  if (processes == input.identity().end() || processes->empty()) return "";
-  const auto found = processes->front().find(key);
-  if (found == processes->front().end() || !found->is_string()) return "";
-  return found->get<std::string>();
+  return input.processes().empty() ? "" : text_of(input.processes().front(), key);
 }
 
 }  // namespace
 
 std::string title_of(const Input& input) {
-  const auto processes = input.identity().find("processes");
-  if (processes == input.identity().end() || processes->empty()) return "a run";
+  if (input.processes().empty()) return "a run";
   const auto text = [&input](const char* key) { return identity_text(input, key); };
   std::string title = text("program").empty() ? "a run" : text("program");
   if (!text("arguments").empty()) title += fmt::format(" {}", text("arguments"));
