@@ -1,6 +1,9 @@
 """Ranks and workers for applications that own their main loop."""
 
+import atexit
 import contextvars
+import threading
+import weakref
 
 from . import _core
 from ._run import (_check_name, _check_options, _current, _end_states, _function_of, _integer_of,
@@ -20,7 +23,9 @@ class Runtime:
         name: in errors.
         options: further options, as for shoal.run(), but none of simulation.
 
-    It uses no MPI: in a process of an MPI launch, its ranks are all here."""
+    It uses no MPI: in a process of an MPI launch, its ranks are all here. One that nobody stops
+    ends, when all that was given to it has ended, when nobody refers to it any more, and at the
+    exit of the interpreter."""
 
     def __init__(self, *, ranks=1, workers=0, name="a runtime", **options):
         what = "shoal.Runtime()"
@@ -37,6 +42,7 @@ class Runtime:
         _name_crashes()
         self._runtime = _core._Runtime(ranks, workers, _check_name(name, what), words)
         self._worlds = [self._runtime.world(rank) for rank in range(self._runtime.size)]
+        weakref.finalize(self, _drop, self._runtime)
 
     @property
     def size(self):
@@ -75,11 +81,9 @@ class Runtime:
         return what.results.get(0)
 
     def stop(self):
-        """Ends the ranks when all that was given to them has ended. Blocks the calling thread."""
-        try:
-            self._runtime.stop()
-        finally:
-            _end_states()
+        """Ends the ranks when all that was given to them has ended. Blocks the calling thread.
+        Raises CheckError in a task, a main function or a handler."""
+        _stop(self._runtime)
 
     def __enter__(self):
         return self
@@ -91,3 +95,30 @@ class Runtime:
 def _in_world_of(world, function, arguments, keywords):
     _current.set(world)
     return _invoke(function, *_resolved(arguments, keywords))
+
+
+_dropped = set()  # runtimes that have not ended yet
+
+
+def _stop(runtime):
+    try:
+        runtime.stop()
+    finally:
+        _dropped.discard(runtime)
+        _end_states()
+
+
+def _drop(runtime):
+    """Ends a runtime to which nobody refers: on another thread if its end waits for the caller,
+    such as the task that had the last reference."""
+    if runtime.awaits_caller:
+        _dropped.add(runtime)
+        threading.Thread(target=_stop, args=[runtime], name="shoal: end of a runtime").start()
+    else:
+        _stop(runtime)
+
+
+@atexit.register
+def _end_dropped():
+    while _dropped:
+        _stop(next(iter(_dropped)))

@@ -63,6 +63,7 @@ constexpr std::pair<std::string_view, std::string_view> kRemedies[] = {
     {"shoal::run()", "shoal.run()"},
     {"shoal::Runtime", "shoal.Runtime"},
     {"sleep_for(", "sleep("},
+    {"work to the runtime by async()", "work to the runtime by submit()"},
 };
 
 /// A text, which may quote words that are no UTF-8.

@@ -401,7 +401,7 @@ class PyRuntime {
     const RuntimeOptions given{
         .ranks = ranks, .workers = workers, .name = name, .options = to_words(options)};
     const OutsidePython outside;
-    runtime_.emplace(given);
+    runtime_ = std::make_shared<Runtime>(given);
     worlds_.resize(static_cast<std::size_t>(runtime_->size()));
     runtime_->run(
         [this](World& world) { worlds_[static_cast<std::size_t>(int{world.rank()})] = &world; });
@@ -412,33 +412,36 @@ class PyRuntime {
 
   [[nodiscard]] int size() const { return static_cast<int>(worlds_.size()); }
   [[nodiscard]] bool is_running() const { return runtime_ && runtime_->is_running(); }
+  /// Whether it cannot end here: its end waits for tasks, and the caller may be one of them.
+  [[nodiscard]] bool awaits_caller() const { return runtime_ && sched::on_worker(); }
   [[nodiscard]] nb::object world(int rank) {
-    check();
+    static_cast<void>(running());
     return nb::steal(object_of(*worlds_.at(static_cast<std::size_t>(rank))).release());
   }
   PyFuture submit(int rank, nb::handle function, const nb::tuple& arguments,
                   const std::string& name, int priority, nb::handle place) {
-    check();
     record_place(name, place);
+    const auto runtime = running();
     const TaskOptions options =
         task_options(*worlds_.at(static_cast<std::size_t>(rank)), name, priority);
     const Object here = object_of(*worlds_.at(static_cast<std::size_t>(rank)));
-    return {
-        runtime_->async(Rank(rank), make_body(function, arguments, nb::none()), options).share(),
-        nb::inst_ptr<PyWorld>(nb::handle(here.get()))->run};
+    return {runtime->async(Rank(rank), make_body(function, arguments, nb::none()), options).share(),
+            nb::inst_ptr<PyWorld>(nb::handle(here.get()))->run};
   }
   void run(nb::handle main_function) {
-    check();
+    const auto runtime = running();
     const Object function = Object::share(main_function.ptr());
     const OutsidePython outside;
-    runtime_->run(
+    runtime->run(
         [&](World& world) { static_cast<void>(run_rank(world, function.get(), Threads::any)); });
   }
   void stop() {
-    if (!runtime_) return;
+    const auto runtime = runtime_;
+    if (!runtime) return;
+    if (sched::on_worker()) runtime->stop();  // refused
     try {
       const OutsidePython outside;
-      runtime_->stop();
+      runtime->stop();
     } catch (...) {
       end();
       throw;
@@ -447,21 +450,24 @@ class PyRuntime {
   }
 
  private:
-  void check() const {
-    if (!runtime_) throw CheckError("the runtime was stopped: make a new one to go on");
+  /// The runtime, which stays until the end of a call: another thread may end this meanwhile.
+  [[nodiscard]] std::shared_ptr<Runtime> running() const {
+    if (runtime_) return runtime_;
+    throw CheckError("the runtime was stopped: make a new one to go on");
   }
   void end() {
-    if (!runtime_) return;
+    auto runtime = std::exchange(runtime_, nullptr);
+    if (!runtime) return;
     {
       const OutsidePython outside;
-      runtime_.reset();
+      runtime.reset();
     }
     end_worlds(worlds_);
     counted_.reset();
   }
 
   std::optional<RunCount> counted_{std::in_place};
-  std::optional<Runtime> runtime_;
+  std::shared_ptr<Runtime> runtime_;  // with the GIL
   std::vector<World*> worlds_;
 };
 
@@ -682,6 +688,7 @@ void bind(nb::module_& module) {
       .def(nb::init<int, int, const std::string&, const nb::list&>())
       .def_prop_ro("size", &PyRuntime::size)
       .def_prop_ro("is_running", &PyRuntime::is_running)
+      .def_prop_ro("awaits_caller", &PyRuntime::awaits_caller)
       .def("world", &PyRuntime::world)
       .def("submit", &PyRuntime::submit)
       .def("run", &PyRuntime::run)

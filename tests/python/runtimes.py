@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import threading
+import time
 
 import shoal
 from support import refuses
@@ -107,6 +108,71 @@ def check_wrong_options():
             shoal.Runtime, wrokers=1)
 
 
+def check_stop_in_a_task():
+    """Refused: the work would wait for its own end."""
+    runtime = shoal.Runtime(workers=2, name="its own")
+
+    def enters():
+        with runtime:
+            pass
+
+    def enters_on_each_rank(world):
+        enters()
+
+    text = "stop.. of shoal.Runtime 'its own' was called in a task.* by submit"
+    refuses(shoal.CheckError, text, runtime.submit(runtime.stop).result)
+    refuses(shoal.CheckError, text, runtime.submit(enters).result)
+    assert runtime.is_running and runtime.submit(square, 3).result() == 9
+    refuses(shoal.CheckError, text, runtime.run, enters_on_each_rank)
+    runtime.stop()
+
+
+def check_last_reference_in_a_task():
+    """The runtime ends on a thread of its own, when its work has ended, and tells its error."""
+    begin, ended, told = threading.Event(), [], []
+
+    def drops(box, then):
+        assert begin.wait(60)
+        box.clear()
+        ending.extend(thread for thread in threading.enumerate() if "end of" in thread.name)
+        ended.append(square(2).result())
+        then()
+
+    def fails():
+        shoal.current_world().spawn(raises)
+
+    usual, threading.excepthook = threading.excepthook, lambda error: told.append(error.exc_value)
+    for then in (lambda: None, fails):
+        box, ending = [shoal.Runtime(workers=2)], []
+        box[0].submit(drops, box, then)
+        begin.set()
+        while not ending:
+            time.sleep(0.001)
+        ending[0].join()
+        begin.clear()
+    threading.excepthook = usual
+    assert ended == [4, 4] and len(told) == 1, (ended, told)
+    assert isinstance(told[0], shoal.TaskError) and "no such record" in str(told[0])
+
+
+def check_stops_of_threads():
+    """All return when the work has ended."""
+    runtime, ended = shoal.Runtime(workers=2), []
+    runtime.submit(lambda: (shoal.sleep(0.01), ended.append(True)))
+    threads = [threading.Thread(target=runtime.stop) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ended
+
+
+def says_good(box):
+    box.clear()
+    time.sleep(0.1)
+    print("good")
+
+
 def main(world):
     graph = shoal.TaskGraph(lambda key: None)
     graph.fulfill(world.rank)
@@ -137,6 +203,12 @@ if __name__ == "__main__":
         assert first.submit(abs, -1).result() + second.submit(abs, -2).result() == 3
     check_executor()
     check_wrong_options()
+    check_stop_in_a_task()
+    check_last_reference_in_a_task()
+    check_stops_of_threads()
     refuses(shoal.ConfigError, "sim", shoal.Runtime, sim=True)
     assert shoal._core._counts() == (0, 0), shoal._core._counts()
-    print("good")
+    # They end with the interpreter, after their work: one that is known, and one that is dropped.
+    known, dropped = shoal.Runtime(workers=1), [shoal.Runtime(workers=1)]
+    known.submit(print, "good")
+    dropped[0].submit(says_good, dropped)
