@@ -111,7 +111,7 @@ def _warn_of_python():
                       RuntimeWarning, stacklevel=4)
 
 
-class GlobalArray:
+class GlobalArray(_wire.OfRank):
     """An array of numbers over all ranks, in blocks of equal size. Made in the main function, on
     all ranks in the same order. Its elements are 0 at first.
 

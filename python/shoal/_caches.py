@@ -2,13 +2,13 @@
 
 import threading
 
-from . import _core, _errors
+from . import _core, _errors, _wire
 from ._objects import Object
 from ._run import _call_to_end, _check_name, _function_of, _integer_of, _rank_of, _team_of
 from ._sync import Promise
 
 
-class Cache:
+class Cache(_wire.OfRank):
     """Values by keys, each fetched once and kept until invalidate(). Each rank has copies of its
     own; requests for one key at the same time share a fetch.
 
@@ -103,7 +103,7 @@ class _Place(Object):
         return self.value
 
 
-class GlobalVar:
+class GlobalVar(_wire.OfRank):
     """A value of one rank that all ranks read. Made in the main function, on all ranks in the same
     order. Others keep a copy until refresh(), which the program calls after a change.
 

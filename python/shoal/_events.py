@@ -87,7 +87,7 @@ class _Locked:
         self._events.unlock(self._name)
 
 
-class Events:
+class Events(_wire.OfRank):
     """Tasks and events of a rank. Made in the main function, on all ranks in the same order.
 
     A task names the events that it depends on by source and name, and runs once it has them all.

@@ -3,9 +3,10 @@
 import copy
 import functools
 import inspect
+import numbers
 import sys
 
-from . import _core, _errors
+from . import _core, _errors, _wire
 from ._run import (_call_to_end, _check_name, _function_of, _in_world, _integer_of, _name_of,
                    _priority_of, _rank_of, _retries_of, _signature_of, _team_of, current_world)
 
@@ -28,6 +29,7 @@ read_write = Mode("read_write", "u", "The task reads and writes the value.")
 commutative = Mode("commutative", "c", "As read_write, in any order among commutative tasks.")
 scratch = Mode("scratch", "s", "Memory of the shape of the datum for the time of the task.")
 
+_CONSTANT = (numbers.Number, str, bytes)
 _CHANGES = (write, read_write, commutative, scratch)
 
 
@@ -222,11 +224,12 @@ class FlowTask:
         changed = [index for index, name in enumerate(names)
                    if self._modes[name] in (write, read_write, commutative)]
         if result is None:
-            missing = [names[index] for index in changed if values[index] is None]
-            if missing and self._modes[missing[0]] is write:
-                raise _errors.CheckError(
-                    f"flow task {self._name} has not written {missing[0]!r}: it is no array that "
-                    "can be filled, so return its value")
+            for index in changed:
+                value, mode = values[index], self._modes[names[index]]
+                if isinstance(value, _CONSTANT) or value is None and mode is write:
+                    raise _errors.CheckError(
+                        f"flow task {self._name} has not written {names[index]!r}: what was there, "
+                        f"{value!r}, cannot be changed in place, so return its value")
             return
         news = result if isinstance(result, tuple) and len(changed) > 1 else (result,)
         if len(news) != len(changed):
@@ -269,7 +272,7 @@ def flow_task(function=None, *, name=None, priority=0, rank=None, retries=0, _fl
     return make if function is None else make(function)
 
 
-class Flow:
+class Flow(_wire.OfRank):
     """Tasks in program order: the result is that of running them one after the other. Made in the
     main function, on all ranks in the same order, with the same data and the same tasks.
 

@@ -160,7 +160,7 @@ class _Inputs:
         return (*first, *rest), given
 
 
-class TaskGraph:
+class TaskGraph(_wire.OfRank):
     """A graph of tasks that are named by keys. A task runs when it has been fulfilled as often as
     its indegree says. Made in the main function, on all ranks in the same order.
 

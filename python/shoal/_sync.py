@@ -3,12 +3,12 @@
 import contextlib
 import math
 
-from . import _core, _errors
+from . import _core, _errors, _wire
 from ._run import (_call_to_end, _check_name, _function_of, _integer_of, _team_of,
                    current_world)
 
 
-class Promise:
+class Promise(_wire.OfRank):
     """The sending end of a future: any task or handler of this rank fulfils it, once. If it is
     dropped before, the future ends with BrokenPromise.
 
@@ -40,7 +40,7 @@ def _permits_of(count, what):
                        "not negative")
 
 
-class Semaphore:
+class Semaphore(_wire.OfRank):
     """A number of permits for tasks of one rank; waiters get them in the order they came. Use it as
     `with semaphore:`.
 
@@ -70,7 +70,7 @@ class Semaphore:
         self._semaphore.release()
 
 
-class Mutex:
+class Mutex(_wire.OfRank):
     """Lock for tasks of one rank: a task that waits for it is parked. Use it as `with mutex:`.
 
     Parameters:
@@ -178,7 +178,7 @@ class Deadline:
         self._deadline.end()
 
 
-class Counter:
+class Counter(_wire.OfRank):
     """A number that tasks of all ranks count, atomically. Made in the main function, on all ranks
     in the same order; 0 at first.
 

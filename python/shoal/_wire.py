@@ -82,10 +82,19 @@ def dump(obj, what="the value", function=None):
     except Exception as error:  # pickle raises many types
         if function is not None:
             what = f"{what} {getattr(function, '__qualname__', None) or repr(function)}"
-        raise _errors.CheckError(
-            f"{what} cannot be sent to another rank: {type(error).__name__}: {error}. Functions "
-            "and classes are sent by their names: define them at the top of a module that all "
-            "ranks import, or install cloudpickle to send lambdas and closures") from error
+        remedy = "" if " is not sent: " in str(error) else (
+            ". Functions and classes are sent by their names: define them at the top of a module "
+            "that all ranks import, or install cloudpickle to send lambdas and closures")
+        raise _errors.CheckError(f"{what} cannot be sent to another rank: {type(error).__name__}: "
+                                 f"{error}{remedy}") from error
+
+
+class OfRank:
+    """Base of objects that each rank has of its own."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} belongs to its rank and is not sent: use that of "
+                        "the rank where the function runs")
 
 
 def load(body, buffers):

@@ -12,6 +12,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "binding.hpp"
@@ -24,10 +25,12 @@ namespace {
 template <class T>
 struct Elements {
   Elements(Team& team, std::size_t size, const std::string& name)
-      : memory(team, {.name = name}, std::source_location()),
+      : memory(team, {.name = name + kOf}, std::source_location()),
         vector(memory, size, std::source_location()) {
     team.barrier();  // every rank has its elements
   }
+  // In the name, which ranks compare.
+  static constexpr const char* kOf = std::is_integral_v<T> ? " of int" : " of float";
   GlobalMemory memory;
   GlobalVector<T> vector;
 };

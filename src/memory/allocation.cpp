@@ -65,12 +65,15 @@ void Remote::compare(const Declaration& mine, const Declaration& theirs) const {
         "on rank {} than on rank {}: all ranks must give the same size and Distribution",
         name_, mine.place, core_.rank_, before));
   }
+  const auto of = [](const Declaration& one, int rank) {
+    const bool is_known = !one.place.starts_with(':');  // of a file: not in another language
+    return fmt::format("of {} bytes at {:#x} on rank {}{}", one.size_bytes, one.offset, rank,
+                       is_known ? ", made at " + one.place : "");
+  };
   throw CheckError(fmt::format(
-      "memory '{}': collective allocation {} is of {} bytes at {:#x} on rank {}, made at {}, and "
-      "of {} bytes at {:#x} on rank {}, made at {}: all ranks must make and free the same ones in "
-      "the same order",
-      name_, mine.number, mine.size_bytes, mine.offset, core_.rank_, mine.place, theirs.size_bytes,
-      theirs.offset, before, theirs.place));
+      "memory '{}': collective allocation {} is {}, and {}: all ranks must make and free the same "
+      "ones in the same order",
+      name_, mine.number, of(mine, core_.rank_), of(theirs, before)));
 }
 
 Future<std::uint64_t> Remote::allocate_on(Rank rank, std::size_t size_bytes,

@@ -183,6 +183,26 @@ def writes_nothing(world):
     flow.wait()
 
 
+def writes_no_number(world):
+    """What a name of the task stands for is no value of the datum."""
+    flow = shoal.Flow("sums")
+
+    def count(x):
+        x += 1
+
+    flow.task(count, x=shoal.read_write)(flow.data(5, name="total"))
+    flow.wait()
+
+
+def other_elements(world):
+    """They are as large."""
+    shoal.GlobalArray(8, int if world.rank == 0 else float, name="sums")[7]
+
+
+def other_sizes(world):
+    shoal.GlobalArray(8 + world.rank, name="sums")[7]
+
+
 class Selfish:
     def outer(self):
         return shoal.Actor("selfish").inner().result()

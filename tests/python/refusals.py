@@ -159,6 +159,11 @@ def main(world):
     refuses(shoal.CheckError, "Hasty.__init__.. has not called super", Hasty().__getitem__, 0)
     assert shoal.task(local).on(other)().result() == 1
     refuses(TypeError, "World belongs to its rank", world.__reduce_ex__, 5)
+    for own in (shoal.GlobalArray(world.size), shoal.Cache(local), shoal.Counter(), shoal.Flow(),
+                shoal.TaskGraph(local), shoal.Events(), shoal.Mutex(), shoal.Semaphore(1),
+                shoal.Promise(), shoal.GlobalVar(1)):
+        refuses(shoal.CheckError, f"a {type(own).__name__} belongs to its rank and is not sent: "
+                "use that of the rank where the function runs$", world.call, other, local, own)
     refuses(shoal.CheckError, "seconds: give a number", shoal.sleep, -1)
     refuses(shoal.CheckError, "got return_when", shoal.wait, [], return_when="never")
     refuses(shoal.CheckError, "takes an exception", shoal.Promise().set_exception, "text")

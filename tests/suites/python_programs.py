@@ -439,6 +439,11 @@ class Mistakes(Programs):
         "event_fails_each_time": "hopeless failed: failed 3 times, the last:.*IndexError",
         "fails_each_time": "failed 3 times, the last:.*OSError: not today",
         "writes_nothing": "lazy has not written 'x'.*return its value",
+        "writes_no_number": "count has not written 'x': what was there, 5, .*return its value",
+        "other_elements": "'sums of (int|float)': [^,]* on rank [01], and memory 'sums of "
+                          "(int|float)'",
+        "other_sizes": "of [0-9]+ bytes at 0x[0-9a-f]+ on rank [01], and of [0-9]+ bytes at "
+                       "0x[0-9a-f]+ on rank [01]: all ranks must make",
         "self_call": "inner.. of actor 'selfish'",
         "no_actor": "actor 'nobody'",
         "timer_raises": "TaskError.*TypeError: unsupported operand",
