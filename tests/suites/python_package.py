@@ -11,6 +11,7 @@ from plugin_wheels import WHEELS as PINNED
 
 SQUARES = suite.SOURCE / "python/examples/squares.py"
 PIP = ("pip", "--disable-pip-version-check", "--timeout", 10, "--retries", 2)
+NUMPY = ("numpy==2.4.6", "cloudpickle==3.1.3")
 MPI = {name: package for name, (package, _) in PINNED.items()}  # of PyPI, with their versions
 
 
@@ -139,8 +140,7 @@ class Package(Wheels):
 
     def test_with_other_packages(self):
         """numpy's arrays, lambdas by cloudpickle, and types by mypy and pyright."""
-        self.fetch(self.venv, "numpy==2.4.6", "cloudpickle==3.1.3", "mypy==2.4.1",
-                   "pyright==1.1.414")
+        self.fetch(self.venv, *NUMPY, "mypy==2.4.1", "pyright==1.1.414")
         tests = suite.SOURCE / "tests/python"
         for options in ((), ("--sim",), ("--workers", 4)):
             said = self.runs("python", tests / "numpy_arrays.py", "--ranks", 3, *options)
@@ -204,6 +204,11 @@ class StableAbi(Wheels):
                                  "the answer[^$]*asks_there")
                 callbacks = suite.SOURCE / "tests/python/callbacks.py"
                 self.assertEqual(self.runs_on(venv, "python", callbacks, library), "good\n")
+                # Slices of global arrays look at the code that the interpreter has compiled.
+                self.fetch(venv, *NUMPY)
+                arrays = suite.SOURCE / "tests/python/numpy_arrays.py"
+                self.assertEqual(self.runs_on(venv, "python", "-W", "error::RuntimeWarning", arrays,
+                                              "--ranks", 2), "good\n")
 
 
 class CleanSystem(Wheels):
