@@ -9,6 +9,7 @@ import sys
 from . import _core, _errors, _wire
 from ._run import (_call_to_end, _check_name, _function_of, _in_world, _integer_of, _name_of,
                    _priority_of, _rank_of, _retries_of, _signature_of, _team_of, current_world)
+from ._tasks import _resolved
 
 
 class Mode:
@@ -212,7 +213,8 @@ class FlowTask:
         for index, (name, datum) in enumerate(zip(names, data)):
             if values[index] is None and self._modes[name] in _CHANGES:
                 values[index] = datum._blank()
-        arguments = dict(bound.arguments)
+        others = {name: value for name, value in bound.arguments.items() if name not in names}
+        arguments = bound.arguments | _resolved((), others)[1]
         for name, value in zip(names, values):
             arguments[name] = value if self._modes[name] in _CHANGES else _as_readable(value)
         call = inspect.BoundArguments(self._signature, arguments)

@@ -372,14 +372,14 @@ def _wake_in(place):
 
 
 def _await(future):
-    """In a coroutine of a task the future parks the task; in a loop of asyncio it suspends the
-    coroutine."""
+    """In a coroutine of a task the future parks the task, and so it does in a loop of asyncio that
+    a task runs, which would keep the worker; in another loop it suspends the coroutine."""
     if not future.done():
         asyncio = sys.modules.get("asyncio")
         loop = asyncio and asyncio._get_running_loop()  # that of the thread, or None
         if loop is None:
             yield future
-        else:
+        elif not _core._on_worker():
             waiter = loop.create_future()
             future._on_done(_wake_in, (loop, waiter))
             yield from waiter

@@ -471,6 +471,8 @@ class PyRuntime {
   std::vector<World*> worlds_;
 };
 
+bool on_worker() { return sched::on_worker(); }
+
 void set_hooks(const nb::dict& functions) {
   const auto take = [&](PyObject*& hook, const char* name) {
     hook = nb::object(functions[name]).release().ptr();
@@ -694,6 +696,7 @@ void bind(nb::module_& module) {
       .def("run", &PyRuntime::run)
       .def("stop", &PyRuntime::stop);
   module.def("_set_hooks", &set_hooks);
+  module.def("_on_worker", &on_worker);
   module.def("_counts", [] {
     const Counts now = counts();
     return std::pair(now.states, now.deferred);

@@ -73,6 +73,8 @@ def check_values(world):
     fill.on(last)(blocks[0], 1000)
     assert blocks[0].get() == [1000, 1001]
     assert world.rank != last or where[1000] == last
+    fill(blocks[0], shoal.task(abs)(-2000))  # a future among the arguments, of the rank of the task
+    assert blocks[0].get() == [2000, 2001]
     words = flow.data(["whole"], owner=last)
     shaky(words, world.size)
     assert words.get() == ["whole", "half done"], words.get()

@@ -1,5 +1,6 @@
 """Tasks and futures, on any number of ranks."""
 
+import asyncio
 import contextvars
 import sys
 
@@ -238,6 +239,10 @@ def check_locks(world):
     assert counter == [50], counter
 
 
+async def awaits_squares():
+    return await asyncio.gather(*map(square, range(4)))
+
+
 def main(world):
     assert shoal.current_world() is world
     check_results()
@@ -247,6 +252,7 @@ def main(world):
     check_context()
     check_waits(world)
     check_locks(world)
+    assert asyncio.run(awaits_squares()) == [0, 1, 4, 9]  # also on the only worker
     world.wait()
     return world.rank
 

@@ -184,7 +184,7 @@ class StableAbi(Wheels):
             with self.subTest(python=python):
                 venv = self.environment_with(wheel, python)
                 self.runs_squares(venv)
-                for name in ("thread_states", "tasks", "models"):
+                for name in ("thread_states", "tasks", "models", "runtimes"):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
                     said = self.runs_on(venv, "python", "-W", "error::RuntimeWarning", program,
                                         "--ranks", 2, "--workers", 4)
