@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/run_world.hpp"
+
 namespace shoal::testing {
 
 template <class... Args>
@@ -37,13 +39,6 @@ inline std::vector<const char*> argv_of(const std::vector<std::string>& argument
   std::vector<const char*> argv{"test"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   return argv;
-}
-
-/// run(); the arguments are those behind the program's name.
-template <class F>
-int run_with(const std::vector<std::string>& arguments, F function) {
-  const std::vector<const char*> argv = argv_of(arguments);
-  return run(static_cast<int>(argv.size()), argv.data(), std::move(function));
 }
 
 }  // namespace shoal::testing
