@@ -114,6 +114,16 @@ Numbers<std::common_type_t<I, J>> numbers_of(const char* call, const LoopOptions
   return {begin, static_cast<std::int64_t>(count)};
 }
 
+/// `number`, which a parameter P holds (numbers_of()), as that takes it.
+template <class P, class C>
+constexpr auto as_taken(C number) {
+  if constexpr (may_cut_v<C, std::remove_cvref_t<P>>) {
+    return static_cast<std::remove_cvref_t<P>>(number);
+  } else {
+    return number;
+  }
+}
+
 /// The number of elements from `first` to `last`: none if `last` is before it.
 template <class It>
 std::int64_t size_of(const It& first, const It& last) {
@@ -205,7 +215,8 @@ void parallel_for(I first, J last, F&& f, const LoopOptions& options = {}) {
     const auto numbers = loops::numbers_of<Taken, true>(kCall, options, first, last);
     loops::run_range(kCall, options, numbers.count,
                      [&body, begin = numbers.first](std::int64_t b, std::int64_t e) {
-                       body(loops::number_at(begin, b), loops::number_at(begin, e));
+                       body(loops::as_taken<Taken>(loops::number_at(begin, b)),
+                            loops::as_taken<Taken>(loops::number_at(begin, e)));
                      });
   } else if constexpr (loops::check_body<Body, C>()) {
     const auto numbers = loops::numbers_of<Taken>(kCall, options, first, last);
@@ -213,7 +224,9 @@ void parallel_for(I first, J last, F&& f, const LoopOptions& options = {}) {
                      [&body, begin = numbers.first](std::int64_t b, std::int64_t e) {
                        loops::with_local(body, [&](const auto& local) {
                          const C stop = loops::number_at(begin, e);
-                         for (C i = loops::number_at(begin, b); i != stop; ++i) local(i);
+                         for (C i = loops::number_at(begin, b); i != stop; ++i) {
+                           local(loops::as_taken<Taken>(i));
+                         }
                        });
                      });
   }
@@ -269,7 +282,9 @@ void parallel_for(const Range2D& range, F&& f, const LoopOptions& options = {}) 
   } else if constexpr (loops::check_body<Body, std::int64_t, std::int64_t>()) {
     run_blocks([](const auto& local, const Range2D& block) {
       for (std::int64_t i = block.rows.first; i != block.rows.last; ++i) {
-        for (std::int64_t j = block.columns.first; j != block.columns.last; ++j) local(i, j);
+        for (std::int64_t j = block.columns.first; j != block.columns.last; ++j) {
+          local(loops::as_taken<Row>(i), loops::as_taken<Column>(j));
+        }
       }
     });
   }
@@ -355,9 +370,10 @@ template <loops::Number I, loops::Number J, class T, class Map, class Combine = 
     constexpr bool kAdds = std::is_invocable_v<const Map&, T&, std::common_type_t<I, J>>;
     using Taken = Parameter<std::decay_t<const Map&>, kAdds ? 1 : 0>;
     const auto numbers = loops::numbers_of<Taken>(kCall, options, first, last);
-    return loops::reduce(
-        kCall, options, numbers.count, std::move(identity), map, combine,
-        [begin = numbers.first](std::int64_t i) { return loops::number_at(begin, i); });
+    return loops::reduce(kCall, options, numbers.count, std::move(identity), map, combine,
+                         [begin = numbers.first](std::int64_t i) {
+                           return loops::as_taken<Taken>(loops::number_at(begin, i));
+                         });
   }
 }
 
