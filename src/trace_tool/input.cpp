@@ -61,7 +61,7 @@ std::string Input::find(const std::string& path, std::string& temporary) {
   return temporary;
 }
 
-std::string text_of(const Json& process, const char* key) {
+std::string fact_of(const Json& process, const char* key) {
   const auto text = process.find(key);
   return text != process.end() && text->is_string() ? text->get<std::string>() : std::string();
 }
@@ -119,9 +119,9 @@ void Input::read_tables() {
 // Each process has listed the nodes of its workers, in rank order.
 void Input::place_tracks() {
   for (const Json& process : processes_) {
-    std::istringstream text(text_of(process, "memory_nodes"));
+    std::istringstream text(fact_of(process, "memory_nodes"));
     const std::vector<int> nodes(std::istream_iterator<int>(text), {});
-    const auto workers = std::strtoull(text_of(process, "workers").c_str(), nullptr, 10);
+    const auto workers = std::strtoull(fact_of(process, "workers").c_str(), nullptr, 10);
     if (workers == 0 || nodes.size() < workers) continue;
     const std::size_t ranks = nodes.size() / workers;
     for (TrackRow& track : tracks_) {
@@ -162,7 +162,7 @@ std::uint64_t Input::number_at_end(const char* key) const {
 std::uint32_t Input::categories() const {
   std::uint32_t all = 0;
   for (const Json& process : processes_) {
-    all |= trace::parse_categories(text_of(process, "categories")).value_or(0);
+    all |= trace::parse_categories(fact_of(process, "categories")).value_or(0);
   }
   return all;
 }

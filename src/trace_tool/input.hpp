@@ -35,7 +35,7 @@ struct TrackRow {
 };
 
 /// A fact of Input::processes(); "": it is not there.
-std::string text_of(const nlohmann::ordered_json& process, const char* key);
+std::string fact_of(const nlohmann::ordered_json& process, const char* key);
 
 /// Tables of a trace, and its events one by one.
 class Input {

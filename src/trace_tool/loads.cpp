@@ -218,7 +218,7 @@ int number_of(const nlohmann::ordered_json& process, const char* key) {
 std::map<int, std::string> hosts_of_processes(const Model& model) {
   std::map<int, std::string> hosts;
   for (const auto& process : model.input().processes()) {
-    const std::string host = text_of(process, "host");
+    const std::string host = fact_of(process, "host");
     if (!host.empty()) hosts[process.value("process", 0)] = host;
   }
   return hosts;
@@ -229,7 +229,7 @@ std::map<int, std::string> hosts_of_processes(const Model& model) {
 bool may_be_held(const Model& model) {
   const auto& processes = model.input().processes();
   return std::any_of(processes.begin(), processes.end(), [](const auto& process) {
-    const std::string is_virtual = text_of(process, "virtual_machine");
+    const std::string is_virtual = fact_of(process, "virtual_machine");
     return !is_virtual.empty() && is_virtual != "no";
   });
 }
@@ -240,9 +240,9 @@ std::int64_t stolen_ns(const Model& model) {
   std::map<std::string, std::int64_t> machines;
   for (const auto& process : model.input().processes()) {
     std::int64_t ns = 0;
-    const std::string text = text_of(process, "stolen_ns");
+    const std::string text = fact_of(process, "stolen_ns");
     std::from_chars(text.data(), text.data() + text.size(), ns);
-    std::int64_t& most = machines[text_of(process, "host")];
+    std::int64_t& most = machines[fact_of(process, "host")];
     most = std::max(most, ns);
   }
   std::int64_t sum = 0;
@@ -268,7 +268,7 @@ std::map<int, RankLoad> loads_of(const Model& model) { return Sweep(model).run()
 std::map<int, std::string> hosts_of_ranks(const Model& model) {
   std::map<int, std::string> hosts;
   for (const auto& process : model.input().processes()) {
-    if (text_of(process, "simulated") == "yes") return hosts;
+    if (fact_of(process, "simulated") == "yes") return hosts;
   }
   const std::map<int, std::string> host_of = hosts_of_processes(model);
   for (std::uint32_t track = 0; track < model.usage.size(); ++track) {
@@ -286,10 +286,10 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
   const auto& processes = model.input().processes();
   if (processes.empty()) return hosts;
   for (const auto& process : processes) {
-    const std::string host = text_of(process, "host");
+    const std::string host = fact_of(process, "host");
     hosts[host].processors = std::max(hosts[host].processors, number_of(process, "processors"));
     cores[host] = std::max(cores[host], number_of(process, "cores"));
-    masks[host].merge(numbers_of(text_of(process, "mask")));
+    masks[host].merge(numbers_of(fact_of(process, "mask")));
   }
   for (auto& [host, shape] : hosts) {
     // A quota may allow less than the mask.

@@ -111,7 +111,7 @@ namespace {
 
 /// A fact of the run, as the first process has written it; "": none.
 std::string identity_text(const Input& input, const char* key) {
-  return input.processes().empty() ? "" : text_of(input.processes().front(), key);
+  return input.processes().empty() ? "" : fact_of(input.processes().front(), key);
 }
 
 }  // namespace
