@@ -3,7 +3,6 @@
 import copy
 import functools
 import inspect
-import numbers
 import sys
 
 from . import _core, _errors, _wire
@@ -30,13 +29,18 @@ read_write = Mode("read_write", "u", "The task reads and writes the value.")
 commutative = Mode("commutative", "c", "As read_write, in any order among commutative tasks.")
 scratch = Mode("scratch", "s", "Memory of the shape of the datum for the time of the task.")
 
-_CONSTANT = (numbers.Number, str, bytes)
+_CONSTANT = (int, float, complex, str, bytes)
 _CHANGES = (write, read_write, commutative, scratch)
 
 
 def _is_array(value):
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _is_constant(value):
+    numpy = sys.modules.get("numpy")
+    return isinstance(value, _CONSTANT) or numpy is not None and isinstance(value, numpy.generic)
 
 
 def _as_readable(value):
@@ -228,7 +232,7 @@ class FlowTask:
         if result is None:
             for index in changed:
                 value, mode = values[index], self._modes[names[index]]
-                if isinstance(value, _CONSTANT) or value is None and mode is write:
+                if _is_constant(value) or value is None and mode is write:
                     raise _errors.CheckError(
                         f"flow task {self._name} has not written {names[index]!r}: what was there, "
                         f"{value!r}, cannot be changed in place, so return its value")
