@@ -1,6 +1,5 @@
 #include "memory/heap.hpp"
 
-#include <shoal/detail/base/sanitizers.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -11,10 +10,6 @@
 #include <atomic>
 #include <bit>
 #include <utility>
-#ifdef SHOAL_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
-
 namespace shoal::memory {
 
 namespace {
@@ -231,11 +226,7 @@ std::uint64_t Heap::allocate(std::size_t size_bytes, std::size_t alignment, bool
   return sync::locked(mutex_, [&]() SHOAL_REQUIRES(mutex_) -> std::uint64_t {
     Allocator& allocator = collectively ? collective_ : single_;
     if (const auto offset = allocator.allocate(size_bytes, alignment)) {
-#ifdef SHOAL_ASAN
-      // A stack may have been at these addresses before, and left the sanitizer's marks of its
-      // frames.
-      __asan_unpoison_memory_region(data() + *offset, size_bytes);
-#endif
+      env::forget_frames(data() + *offset, size_bytes);
       return *offset;
     }
     throw Error(fmt::format(

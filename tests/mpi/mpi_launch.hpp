@@ -42,8 +42,7 @@ std::string collective_gather(std::string mine, int size);
 /// run() on MPI_COMM_WORLD; the arguments are those behind the program's name.
 template <class F>
 int run_on_launch(const std::vector<std::string>& arguments, F function) {
-  std::vector<const char*> argv{"test"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  const std::vector<const char*> argv = argv_of(arguments);
   return runtime::run_world(static_cast<int>(argv.size()), argv.data(),
                             runtime::as_main(std::move(function)), {communicator_of_launch(), ""});
 }

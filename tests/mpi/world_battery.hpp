@@ -34,11 +34,4 @@ inline int report(const std::function<void()>& steps) {
   }
 }
 
-/// A program's name and the arguments behind it, which must outlive the result.
-inline std::vector<const char*> argv_of(const std::vector<std::string>& arguments) {
-  std::vector<const char*> argv{"test"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return argv;
-}
-
 }  // namespace shoal::testing

@@ -9,11 +9,17 @@
 
 namespace shoal::testing {
 
+/// A program's name and the arguments behind it, which must outlive the result.
+inline std::vector<const char*> argv_of(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv{"test"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return argv;
+}
+
 /// shoal::run() with this command line; `arguments` are those behind the program's name.
 template <class F>
 int run_with(const std::vector<std::string>& arguments, F function) {
-  std::vector<const char*> argv{"test"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::vector<const char*> argv = argv_of(arguments);
   const int argc = static_cast<int>(argv.size());
   argv.push_back(nullptr);
   return run(argc, argv.data(), std::move(function));
