@@ -229,24 +229,30 @@ std::size_t Session::next_buffer_bytes() const {
 }
 
 std::shared_ptr<Stream> Session::make_stream(int rank, int worker, const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  if (track_count_ == kMaxTracks) {
-    throw Error("the trace has 16777216 tracks, as many as it can. Start fewer threads");
+  TrackInfo info;
+  std::size_t bytes = 0;
+  std::size_t detail_bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (track_count_ == kMaxTracks) {
+      throw Error("the trace has 16777216 tracks, as many as it can. Start fewer threads");
+    }
+    bytes = next_buffer_bytes();
+    detail_bytes = bytes / 4;
+    buffer_bytes_ += SlotRing<Event>::capacity_in(bytes - detail_bytes) * sizeof(Event) +
+                     SlotRing<Detail>::capacity_in(detail_bytes) * sizeof(Detail);
+    info = {track_count_++, rank, worker, tracks_of_rank_[rank]++, name};
+    new_tracks_.push_back(info);
   }
-  const std::size_t bytes = next_buffer_bytes();
-  // A quarter is for descriptions.
-  auto stream = std::make_shared<Stream>(
-      TrackInfo{track_count_++, rank, worker, tracks_of_rank_[rank]++, name}, number_,
-      bytes - bytes / 4, bytes / 4);
-  buffer_bytes_ +=
-      stream->events().capacity() * sizeof(Event) + stream->details().capacity() * sizeof(Detail);
+  // Takes milliseconds, in which other threads make theirs: the memory is touched.
+  auto stream = std::make_shared<Stream>(info, number_, bytes - detail_bytes, detail_bytes);
   if (options_.virtual_time != nullptr) {
     stream->use_virtual_time(*options_.virtual_time, *this);
   } else {
     stream->use_ticks(options_.ticks);
   }
+  const std::lock_guard lock(mutex_);
   streams_.push_back(stream);
-  new_tracks_.push_back(stream->info());
   return stream;
 }
 

@@ -26,10 +26,13 @@ namespace shoal::trace {
 template <class Slot>
 class SlotRing {
  public:
-  /// Room for at least `bytes`, touched so that the producer meets no page fault; 0: no room.
+  /// Room in at most `bytes`, touched so that the producer meets no page fault; 0: no room.
   explicit SlotRing(std::size_t bytes)
-      : capacity_(bytes < sizeof(Slot) ? 0 : std::bit_floor(bytes / sizeof(Slot))),
-        slots_(std::make_unique<Slot[]>(capacity_)) {}
+      : capacity_(capacity_in(bytes)), slots_(std::make_unique<Slot[]>(capacity_)) {}
+
+  [[nodiscard]] static constexpr std::uint64_t capacity_in(std::size_t bytes) {
+    return bytes < sizeof(Slot) ? 0 : std::bit_floor(bytes / sizeof(Slot));
+  }
 
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
 

@@ -158,11 +158,21 @@ std::int64_t held_on(const Advice& advice, int rank, int worker) {
   return advice.held_of(std::move(longer), 1);
 }
 
+/// Time by which the thread of a worker began after the first one of its rank: other workers have
+/// nothing to do for as long at the end, if all have the same work.
+std::int64_t late_by(const RankLoad& load, int worker) {
+  const auto by_time = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto first = std::min_element(load.began.begin(), load.began.end(), by_time);
+  const auto own = load.began.find(worker);
+  return own == load.began.end() ? 0 : own->second - first->second;
+}
+
 void bound_tasks(Advice& advice) {
   constexpr double kMuch = 0.1;
   const bool by_python = is_of_python(advice.model);
   for (const auto& [rank, load] : advice.analysis.loads) {
-    for (const auto& [worker, ns] : load.bound) {
+    for (const auto& [worker, all_ns] : load.bound) {
+      const std::int64_t ns = all_ns - late_by(load, worker) * (load.workers - 1);
       const double share = number(ns) / (advice.duration() * load.workers);
       if (share < kMuch) continue;
       const auto names = load.bound_names.find(worker);

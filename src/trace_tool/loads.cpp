@@ -40,7 +40,7 @@ class Sweep {
   }
 
  private:
-  enum class What : std::uint8_t { idle, ready, bound, lock, making };
+  enum class What : std::uint8_t { starting, idle, ready, bound, lock, making };
   struct Change {
     std::int64_t time = 0;
     int rank = 0;
@@ -54,8 +54,8 @@ class Sweep {
     std::map<std::uint32_t, int> bound;
     std::map<std::uint32_t, int> locks;
     std::map<std::uint32_t, int> makings;
-    std::set<std::uint32_t> idle_workers;
-    std::int64_t since = 0;  // the last change
+    std::set<std::uint32_t> idle_workers;  // and those whose threads have not begun
+    std::int64_t since = 0;                // the last change
     std::int64_t all_idle_then = 0;
     RankLoad load;
   };
@@ -73,7 +73,9 @@ class Sweep {
       const auto worker = static_cast<std::uint32_t>(model_.input().track(track).worker);
       State& state = ranks_[rank];
       ++state.load.workers;
-      std::int64_t free_since = 0;
+      std::int64_t free_since = model_.usage[track].began;
+      state.load.began[static_cast<int>(worker)] = free_since;
+      add(0, free_since, rank, What::starting, worker);
       for (const Stretch& stretch : model_.busy[track]) {
         add(free_since, stretch.begin, rank, What::idle, worker);
         state.load.busy += stretch.end - stretch.begin;
@@ -127,6 +129,9 @@ class Sweep {
 
   void apply(const Change& change, State& state) {
     switch (change.what) {
+      case What::starting:
+        apply_to(state.idle_workers, change);
+        break;
       case What::idle:
         state.idle += change.by;
         idle_ += change.by;

@@ -25,6 +25,7 @@ struct RankLoad {
   std::int64_t busy = 0;
   std::int64_t idle = 0;
   std::map<int, std::int64_t> bound;         // ready tasks were bound to this one worker
+  std::map<int, std::int64_t> began;         // the threads of workers
   std::map<NameId, std::int64_t> locks;      // tasks waited for this lock
   std::map<NameId, std::int64_t> insertion;  // none was ready, and this one made them
   std::int64_t others_idle = 0;      // time of other ranks' workers, while tasks waited here

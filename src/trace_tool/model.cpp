@@ -143,6 +143,7 @@ void Model::add(const Event& event) {
   Now& now = now_[event.track()];
   const auto time = static_cast<std::int64_t>(event.time);
   duration = std::max(duration, time);
+  if (now.accounted == 0 && event.kind() == Kind::thread_counter) usage[event.track()].began = time;
   account(event.track(), now, time);
   if (event.kind() != Kind::task_created && event.kind() != Kind::task_ready) {
     now.created_at = kNever;

@@ -162,6 +162,7 @@ struct Usage {
   std::int64_t asleep = 0;
   std::int64_t other = 0;  // looks for work, handles packets, or is not recorded
   std::uint64_t task_count = 0;
+  std::int64_t began = 0;  // its thread, which may take long to start
   // Of the thread, by the operating system; kNever: not recorded.
   std::int64_t ran = kNever;           // on a processor
   std::int64_t kept_waiting = kNever;  // for a processor

@@ -1385,6 +1385,47 @@ TEST_F(TraceTool, BoundTasks_AreNoCauseWhereTheHostMayHaveHeldTheirWorker) {
   }
 }
 
+// Two workers, each with ten tasks of its own; the thread of one begins 4 ms after the other.
+TEST_F(TraceTool, BoundTasks_AreNoCauseWhereTheOtherWorkerHasNotBegun) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  for (const bool is_late : {true, false}) {
+    for (const std::uint64_t late : {0U, 1U}) {
+      const std::string path = file("late");
+      shoal::testing::SetTime time;
+      Recorder recorder(shoal::testing::options_with(time, path));
+      const std::array tracks{recorder.make_track(0, 0, "worker 0"),
+                              recorder.make_track(0, 1, "worker 1")};
+      tracks.at(1 - late).enter();
+      for (std::uint64_t id = 1; id <= 20; ++id) {
+        task_created(id, id <= 10 ? 1 : 2, intern("cell"));
+        task_ready(id, 0);
+      }
+      for (const std::uint64_t worker : {1 - late, late}) {
+        tracks.at(worker).enter();
+        std::uint64_t now_us = worker == late ? 4000 : 0;
+        if (worker == late && !is_late) time.set(0);
+        if (worker == late && is_late) time.set(now_us * 1000);
+        if (worker == late) thread_counter(intern(kRanName), 0);
+        for (std::uint64_t i = 1; i <= 10; ++i) {
+          time.set(now_us * 1000);
+          task_started(10 * worker + i, 0, intern("cell"));
+          now_us += 300;
+          time.set(now_us * 1000);
+          task_ended(10 * worker + i);
+        }
+      }
+      Track::leave();
+      recorder.finish();
+      const Analysed run(path);
+      if (is_late) {
+        EXPECT_THAT(run.hint_kinds(), Not(Contains("bound-to-one-worker"))) << late;
+      } else {
+        EXPECT_THAT(run.hint_kinds(), Contains("bound-to-one-worker")) << late;
+      }
+    }
+  }
+}
+
 /// Records a task that has a colour and two places, and one that has neither.
 void record_colours(const std::string& path) {
   using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
