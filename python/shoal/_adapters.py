@@ -5,8 +5,10 @@ import functools
 import itertools
 import os
 
+from . import _core
 from ._run import _current, _function_of, _invoke, current_world
 from ._runtime import Runtime
+from ._sync import _take_turn
 from ._tasks import _run_body
 
 
@@ -59,12 +61,54 @@ def _fill(future, call):
         future.set_result(result)
 
 
+class _Event:
+    """threading.Event of one call, which parks the task that waits."""
+
+    def __init__(self):
+        self._world = current_world()
+        self.clear()
+
+    def clear(self):
+        self._turn = [None]  # of setting the promise
+        self._promise = _core._Promise(self._world, "concurrent.futures")
+
+    def set(self):
+        if _take_turn(self._turn):
+            self._promise.set_result(None)
+
+    def wait(self, timeout=None):
+        # A future of another executor may be among those that the call waits for.
+        hold = None if self._world.launch == "simulated" else _core._Hold(self._world)
+        try:
+            self._promise.future().result(_not_negative(timeout))
+        except TimeoutError:
+            return False
+        except BaseException:
+            _take_turn(self._turn)  # the futures keep the call, which is over
+            raise
+        finally:
+            if hold is not None:
+                hold.end()
+        return True
+
+
+class _Waiters(list):
+    """The calls of wait() and as_completed() of concurrent.futures that wait for a future. A call
+    appends its waiter in the thread that will wait; that of a task gets an event that parks."""
+
+    def append(self, waiter):
+        if _current.get(None) is not None and not isinstance(waiter.event, _Event):
+            waiter.event = _Event()
+        super().append(waiter)
+
+
 class _RankFuture(concurrent.futures.Future):
-    """A future whose result() parks the calling task, as wait() and others of shoal do."""
+    """A future that parks the task which waits for it."""
 
     def __init__(self, future):
         super().__init__()
         self._shoal = future
+        self._waiters = _Waiters()
         self.set_running_or_notify_cancel()
         self._on_done = future._on_done
         self.done = future.done
@@ -102,9 +146,8 @@ class WorldExecutor(concurrent.futures.Executor):
                 with shoal.WorldExecutor() as executor:
                     print(list(executor.map(work, range(100))))
 
-    The ranks take calls in turn; functions, arguments and results are pickled. result() and
-    exception() of its futures, and map(), park the task; functions of concurrent.futures that wait
-    for several futures hold its worker: shoal.wait() and shoal.as_completed() do not."""
+    The ranks take calls in turn; functions, arguments and results are pickled. Whatever waits for
+    its futures parks the task, concurrent.futures.wait() and as_completed() included."""
 
     def __init__(self):
         self._world = current_world()

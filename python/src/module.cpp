@@ -167,6 +167,19 @@ class PyDeadline {
   std::unique_ptr<Deadline> deadline_;
 };
 
+/// Keeps a team from being taken for one in which nothing runs any more.
+class PyHold {
+ public:
+  explicit PyHold(PyTeam& team) : hold_(team.get()->core()) {}
+  void end() {
+    const OutsidePython outside;
+    hold_.reset();
+  }
+
+ private:
+  std::optional<Hold> hold_;
+};
+
 /// Permits for tasks of one rank.
 class PySemaphore {
  public:
@@ -665,6 +678,7 @@ void bind(nb::module_& module) {
   nb::class_<PyDeadline>(module, "_Deadline")
       .def(nb::init<PyTeam&, double, const std::string&>())
       .def("end", &PyDeadline::end);
+  nb::class_<PyHold>(module, "_Hold").def(nb::init<PyTeam&>()).def("end", &PyHold::end);
   nb::class_<PyPromise>(module, "_Promise")
       .def(nb::init<PyWorld&, const std::string&>())
       .def("future", &PyPromise::future)

@@ -89,6 +89,30 @@ def fail():
     raise LookupError("nothing")
 
 
+def check_waits_of_the_library(executor):
+    """They park the task, which may have the only worker, and end by futures of anybody."""
+    futures = [executor.submit(square, x) for x in range(20)]
+    assert concurrent.futures.wait(futures) == (set(futures), set())
+    assert concurrent.futures.wait(futures, 1) == (set(futures), set())
+    ended = futures[0]
+    futures = [executor.submit(square, x) for x in range(20)]
+    arrivals = concurrent.futures.as_completed(futures)
+    assert sorted(future.result() for future in arrivals) == [x * x for x in range(20)]
+    other = concurrent.futures.Future()
+    for timeout in (-1, 1e-6):
+        assert concurrent.futures.wait([ended, other], timeout) == ({ended}, {other})
+        refuses(concurrent.futures.TimeoutError, "unfinished",
+                lambda: list(concurrent.futures.as_completed([ended, other], timeout)))
+    failed = executor.submit(fail)
+    done, _ = concurrent.futures.wait([failed, other], return_when="FIRST_EXCEPTION")
+    assert done == {failed}
+    if shoal.current_world().launch == "simulated":  # without threads
+        shoal.Timer(0.01, other.set_result, 3)
+    else:
+        threading.Timer(0.01, other.set_result, [3]).start()
+    assert set(concurrent.futures.as_completed([failed, other])) == {failed, other}
+
+
 def check_executors(world):
     with shoal.WorldExecutor() as executor:
         assert list(executor.map(square, range(10))) == [x * x for x in range(10)]
@@ -103,6 +127,7 @@ def check_executors(world):
         # As Executor.map() asks when its time is over.
         assert futures[2].result(-1) == 4 and futures[2].exception(-1) is None
         assert {future.result() for future in shoal.as_completed(futures)} == {0, 1, 4, 9}
+        check_waits_of_the_library(executor)
         future = executor.submit(fail)
         assert shoal.wait([future], return_when=shoal.FIRST_EXCEPTION) == ({future}, set())
         executor.submit(square, 3)
