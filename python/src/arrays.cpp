@@ -23,8 +23,8 @@ namespace {
 
 /// Array of one type of elements. **Caller**: without the GIL.
 template <class T>
-struct Elements {
-  Elements(Team& team, std::size_t size, const std::string& name)
+struct GlobalElements {
+  GlobalElements(Team& team, std::size_t size, const std::string& name)
       : memory(team, {.name = name + kOf}, std::source_location()),
         vector(memory, size, std::source_location()) {
     team.barrier();  // every rank has its elements
@@ -61,10 +61,10 @@ class PyArray {
   PyArray(PyTeam& team, std::size_t size, const std::string& name) : name_(name) {
     const auto here = team.get();
     RankObjects& kept = rank_objects_of(team, "global array '" + name + "'");
-    std::shared_ptr<Elements<T>> made;
+    std::shared_ptr<GlobalElements<T>> made;
     {
       const OutsidePython outside;
-      made = std::make_shared<Elements<T>>(*here, size, name);
+      made = std::make_shared<GlobalElements<T>>(*here, size, name);
     }
     run_ = team.run;
     kept.add(made);
@@ -117,7 +117,7 @@ class PyArray {
   int owner(std::size_t index) { return int{elements()->vector.owner(index)}; }
 
  private:
-  [[nodiscard]] Entered<Elements<T>> elements() const {
+  [[nodiscard]] Entered<GlobalElements<T>> elements() const {
     return {run_, elements_, [this] {
               return "global array '" + name_ +
                      "' has ended with the main function of its rank: use it before";
@@ -125,7 +125,7 @@ class PyArray {
   }
 
   RunEnd run_;
-  std::weak_ptr<Elements<T>> elements_;
+  std::weak_ptr<GlobalElements<T>> elements_;
   std::string name_;
 };
 

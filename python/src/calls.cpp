@@ -78,16 +78,17 @@ bool write_call(PlainWriter& writer, PyObject* function, PyObject* arguments, Py
 }
 
 /// A kind of call, as errors name it.
-struct Kind {
+struct CallKind {
   const char* name;      // of the method
   const char* what;      // before the name of the function
   const char* argument;  // as `what`, of an argument
 };
-constexpr Kind kCall{"call()", "a call of", "an argument of a call of"};
-constexpr Kind kSend{"send()", "a message for", "an argument of a message for"};
-constexpr Kind kSendTask{"send_task()", "a message for", "an argument of a message for"};
+constexpr CallKind kCall{"call()", "a call of", "an argument of a call of"};
+constexpr CallKind kSend{"send()", "a message for", "an argument of a message for"};
+constexpr CallKind kSendTask{"send_task()", "a message for", "an argument of a message for"};
 
-Payload dump_call(PyObject* function, PyObject* arguments, PyObject* keywords, const Kind& kind) {
+Payload dump_call(PyObject* function, PyObject* arguments, PyObject* keywords,
+                  const CallKind& kind) {
   PlainWriter writer;
   if (write_call(writer, function, arguments, keywords)) {
     return {Block(writer.take()), {}};
@@ -101,7 +102,7 @@ Payload dump_call(PyObject* function, PyObject* arguments, PyObject* keywords, c
 /// Returns the rank of a call. **Errors**: PythonError for a rank that there is not, and a function
 /// that cannot be called.
 Rank to_rank(PyTeam& team, const Team& here, nb::handle rank, nb::handle function,
-             const Kind& kind) {
+             const CallKind& kind) {
   if (PyLong_CheckExact(rank.ptr()) && PyCallable_Check(function.ptr()) == 1) {
     int overflow = 0;
     const long number = PyLong_AsLongAndOverflow(rank.ptr(), &overflow);

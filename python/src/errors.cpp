@@ -124,7 +124,7 @@ bool is(const std::exception& error) {
 }
 
 /// An exception of shoal and its class in shoal._errors.
-struct Kind {
+struct ErrorClass {
   const char* name;
   bool (*matches)(const std::exception&);
   void (*raise)(PyObject* type, const std::exception&) = &raise_text;
@@ -133,7 +133,7 @@ struct Kind {
 };
 
 /// Derived classes before their bases.
-constexpr Kind kinds[] = {
+constexpr ErrorClass kinds[] = {
     {"CancelledError", &is<CancelledError>, &raise_text, &throw_with_text<CancelledError>},
     {"TaskError", &is<TaskError>, &raise_task_error, &throw_task_error},
     {"RetryError", &is<RetryError>, &raise_retry_error},
@@ -174,7 +174,7 @@ Object take_raised() {
 }
 
 void throw_python_exception(Object exception) {
-  for (const Kind& kind : kinds) {
+  for (const ErrorClass& kind : kinds) {
     if (kind.throw_cpp != nullptr && is_a(exception.get(), kind.name)) {
       kind.throw_cpp(exception.get());
     }
@@ -203,7 +203,7 @@ void set_python_error(const std::exception_ptr& thrown) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.exception())), error.exception());
   } catch (const std::exception& error) {
     const auto* const kind =
-        std::ranges::find_if(kinds, [&](const Kind& one) { return one.matches(error); });
+        std::ranges::find_if(kinds, [&](const ErrorClass& one) { return one.matches(error); });
     if (kind == std::end(kinds)) throw;
     const Object type = find(kind->name);
     if (type) kind->raise(type.get(), error);
