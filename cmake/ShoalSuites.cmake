@@ -80,6 +80,7 @@ function(shoal_write_suites)
     endforeach()
   endforeach()
   shoal_json_list(targets ${targets})
+  shoal_json_list(tutorials ${SHOAL_TESTED_TUTORIALS})
   shoal_json_list(mpis ${SHOAL_MPI_PLUGINS})
   shoal_sanitizer_runtimes(preload)
   shoal_json_list(preload ${preload})
@@ -93,7 +94,7 @@ function(shoal_write_suites)
 \"timeout_scale\": ${SHOAL_TEST_TIMEOUT_SCALE},
 \"variables\": {${variables}},
 \"includes\": \"$<JOIN:$<REMOVE_DUPLICATES:${includes}>, >\",
-\"targets\": ${targets}
+\"targets\": ${targets}, \"tutorials\": ${tutorials}
 }
 ")
 endfunction()
@@ -123,9 +124,10 @@ function(shoal_add_suites kind)
     add_test(NAME ${kind}.${name}
              COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/suites/${kind}_${name}.py"
                      --build "${PROJECT_BINARY_DIR}" ${options})
-    # Launches over MPI mostly wait: one after the other, beside tests that compute.
+    # Launches over MPI mostly wait: one after the other, beside tests that compute. So do suites of
+    # `make check`, which would else begin last, when two processors are free at once.
     set(processors 2)
-    if(kind STREQUAL "mpi")
+    if(kind STREQUAL "mpi" OR kind IN_LIST SHOAL_CHECK_KINDS)
       set(processors 1)
     endif()
     shoal_test_properties(${kind}.${name} ${kind} ${arg_TIMEOUT} PROCESSORS ${processors}

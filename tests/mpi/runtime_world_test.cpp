@@ -78,10 +78,11 @@ int program(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
     const bool are_few =
         shoal::testing::kSanitized && processes > 2;  // all pairs with two processes
+    const int several = are_few ? 2 : 3;
     bool turned = false;
     for (const std::string progress : {"worker", "main", "thread"}) {  // all pairs of parameters
       if (!are_few || turned) world_of(MPI_COMM_WORLD, 1, progress, turned ? "2" : "1");
-      if (!are_few || !turned) world_of(MPI_COMM_WORLD, 3, progress, turned ? "1" : "2");
+      if (!are_few || !turned) world_of(MPI_COMM_WORLD, several, progress, turned ? "1" : "2");
       turned = !turned;
     }
     // A part of the processes is a world of its own.

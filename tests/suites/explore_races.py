@@ -11,7 +11,7 @@ import re
 import suite
 
 RACY_SEEDS = 3
-CLEAN_SEEDS = 12
+CLEAN_SEEDS = 5
 
 MAIN = r"the main function, rank {}"
 PUT = r"put of 'the main function', rank {}"

@@ -62,6 +62,7 @@ class Build:
         self.variables = known["variables"]  # of CMake, by their names
         self.timeout_scale = known["timeout_scale"]
         self.includes = known["includes"].split()  # folders of headers, of shoal and what it needs
+        self.tutorials = known["tutorials"]  # those to test
         self.targets = set(known["targets"])  # what it builds, and perhaps has not built yet
 
     def find(self, name):

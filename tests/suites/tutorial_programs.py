@@ -1,5 +1,5 @@
 """Every program of the tutorial: alone, on 3 ranks, and over an MPI in 2 processes with 1 and with
-2 ranks each."""
+2 ranks each. Under sanitizers: some programs, over MPI with 1 or 2 ranks."""
 
 import struct
 
@@ -11,9 +11,14 @@ class Tutorial(suite.Suite):
 
     @suite.cases(suite.TUTORIAL)
     def test(self, name):
+        if suite.build().sanitize and name not in suite.build().tutorials:
+            self.skipTest("builds without sanitizers run it")
         for ranks in (1, 3):
             self.embedded(name, f"--ranks {ranks} --workers 2")
-        for ranks in (1, 2):
+        of_processes = (1, 2)
+        if suite.build().sanitize:
+            of_processes = (1 + suite.TUTORIAL.index(name) % 2,)
+        for ranks in of_processes:
             for mpi in suite.build().mpis[:1]:
                 self.launched(name, mpi, 2, f"--workers 2 --ranks-per-process {ranks}")
 
