@@ -1403,9 +1403,10 @@ TEST_F(TraceTool, BoundTasks_AreNoCauseWhereTheOtherWorkerHasNotBegun) {
       for (const std::uint64_t worker : {1 - late, late}) {
         tracks.at(worker).enter();
         std::uint64_t now_us = worker == late ? 4000 : 0;
-        if (worker == late && !is_late) time.set(0);
-        if (worker == late && is_late) time.set(now_us * 1000);
-        if (worker == late) thread_counter(intern(kRanName), 0);
+        if (worker == late) {
+          time.set(is_late ? now_us * 1000 : 0);
+          thread_counter(intern(kRanName), 0);
+        }
         for (std::uint64_t i = 1; i <= 10; ++i) {
           time.set(now_us * 1000);
           task_started(10 * worker + i, 0, intern("cell"));
