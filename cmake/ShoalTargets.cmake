@@ -70,6 +70,11 @@ function(shoal_build_if_needed target)
   endif()
 endfunction()
 
+# For every target, also one with precompiled headers of its own: the compiler cache leaves them out.
+if(SHOAL_PCH)
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/new_output")
+endif()
+
 # shoal_pch(<target> OPTIONS <option>... LINK <library>... HEADERS <header>...)
 # Headers that the targets of shoal_use_pch(... <target>) share precompiled, if SHOAL_PCH is on.
 function(shoal_pch target)
@@ -85,8 +90,6 @@ function(shoal_pch target)
   shoal_common_options(${target} PRIVATE)
   target_link_libraries(${target} PRIVATE ${arg_LINK})
   target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
-  set(launcher "${PROJECT_SOURCE_DIR}/cmake/new_output" ${CMAKE_CXX_COMPILER_LAUNCHER})
-  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
 endfunction()
 
 function(shoal_use_pch target pch)

@@ -63,7 +63,19 @@ class Subfolder(suite.Suite):
 
     def test_precompiled_headers_need_no_launcher(self):
         self.configure("-DSHOAL_PCH=ON")
-        self.assertIn("new_output /", self.ninja_commands())
+        ours = re.findall(r".* -o shoal/.*/cmake_pch.*", self.ninja_commands())
+        self.assertNotEqual(ours, [])
+        for command in ours:
+            self.assertIn("new_output /", command)
+
+    def test_the_compiler_cache_leaves_out_precompiled_headers(self):
+        """They name headers of one checkout: the Python module's, from the cache, hid those of
+        another."""
+        commands = self.run_command(["ninja", "-C", suite.build().folder, "-t", "commands", "all"])
+        headers = [line for line in commands.output.splitlines() if re.search(r"\.[pg]ch -c ", line)]
+        self.assertNotEqual(headers, [])
+        for command in headers:
+            self.assertIn("/cmake/new_output ", command)
 
 
 class FirstProgram(suite.Suite):
