@@ -70,7 +70,8 @@ function(shoal_build_if_needed target)
   endif()
 endfunction()
 
-# For every target, also one with precompiled headers of its own: the compiler cache leaves them out.
+# For every target, as one may have precompiled headers of its own: the compiler cache leaves them
+# out.
 if(SHOAL_PCH)
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/new_output")
 endif()

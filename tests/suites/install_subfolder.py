@@ -72,7 +72,7 @@ class Subfolder(suite.Suite):
         """They name headers of one checkout: the Python module's, from the cache, hid those of
         another."""
         commands = self.run_command(["ninja", "-C", suite.build().folder, "-t", "commands", "all"])
-        headers = [line for line in commands.output.splitlines() if re.search(r"\.[pg]ch -c ", line)]
+        headers = re.findall(r".*\.[pg]ch -c .*", commands.output)
         self.assertNotEqual(headers, [])
         for command in headers:
             self.assertIn("/cmake/new_output ", command)
