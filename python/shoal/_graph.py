@@ -1,6 +1,7 @@
 """Task graphs whose keys are Python objects, and the bytes by which keys are known."""
 
 import io
+import numbers
 import pickle
 import struct
 
@@ -13,7 +14,8 @@ _TEXT_MAX = 80  # characters of a key in reports
 
 def encode_key(key):
     """Canonical bytes of a key: equal for equal keys, on every rank and in every process. hash()
-    is not used, as it differs between processes."""
+    is not used, as it differs between processes. Numbers, strings and bytes are known by their
+    values, whatever their types."""
     kind = type(key)
     if key is None:
         return b"N"
@@ -35,15 +37,66 @@ def encode_key(key):
         raise _errors.CheckError(
             f"the key {_text_of(key)} of type {kind.__name__} cannot be hashed: give a value that "
             "does not change, such as a tuple in place of a list") from None
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, protocol=5)
-    pickler.fast = True  # no references between equal parts, which may be one object or two
+    plain = _plain_value(key)
+    if plain is not None:
+        return encode_key(plain)
     try:
-        pickler.dump(key)
+        return _pickled(key)
     except Exception as error:
         raise _errors.CheckError(
             f"the key {_text_of(key)} of type {kind.__name__} cannot be sent to another rank: "
             f"{error}: give a value that can be pickled") from error
+
+
+def _plain_value(key):
+    """The int, float, str or bytes that is the same key of a dict as a value of another type, such
+    as a number of numpy or a member of an IntEnum; None if there is none."""
+    if isinstance(key, numbers.Complex) and key.imag == 0:
+        key = key.real
+    if isinstance(key, str):
+        candidates = (str.__str__,)
+    elif isinstance(key, bytes):
+        candidates = (bytes,)
+    elif isinstance(key, numbers.Number) or type(key).__name__ in ("bool_", "bool"):  # of numpy
+        candidates = (int, float)
+    else:
+        return None
+    for candidate in candidates:
+        try:
+            plain = candidate(key)
+            if plain == key and hash(plain) == hash(key):
+                return plain
+        except (ArithmeticError, TypeError, ValueError):  # of infinity, or it is not real
+            pass
+    return None
+
+
+class _Pickler(pickle.Pickler):
+    """Parts of a key whose bytes pickle does not decide by their values get canonical ones."""
+
+    def persistent_id(self, part):
+        kind = type(part)
+        if kind is dict:
+            return b"d%d;" % len(part) + b"".join(
+                sorted(encode_key(name) + _pickled(value) for name, value in part.items()))
+        if kind is set:
+            return b"y" + encode_key(frozenset(part))[1:]
+        if kind in (int, bool, float, str, bytes, frozenset):
+            return encode_key(part)
+        plain = _plain_value(part)
+        return None if plain is None else encode_key(plain)
+
+
+class _Unpickler(pickle.Unpickler):
+    def persistent_load(self, code):
+        return decode_key(code)
+
+
+def _pickled(part):
+    out = io.BytesIO()
+    pickler = _Pickler(out, protocol=5)
+    pickler.fast = True  # no references between equal parts, which may be one object or two
+    pickler.dump(part)
     return _with_length(b"p", out.getvalue())
 
 
@@ -69,16 +122,23 @@ def _decode(code, at):
     number, at = int(code[at + 1:end]), end + 1
     if kind == b"i":
         return number, at
-    if kind in (b"t", b"z"):
+    if container := _CONTAINERS.get(kind):
         items = []
-        for _ in range(number):
+        for _ in range(2 * number if container is _dict_of else number):
             item, at = _decode(code, at)
             items.append(item)
-        return (tuple if kind == b"t" else frozenset)(items), at
+        return container(items), at
     data, at = code[at:at + number], at + number
     if kind == b"s":
         return data.decode("utf-8", "surrogatepass"), at
-    return (data if kind == b"b" else pickle.loads(data)), at
+    return (data if kind == b"b" else _Unpickler(io.BytesIO(data)).load()), at
+
+
+def _dict_of(items):
+    return dict(zip(items[::2], items[1::2]))
+
+
+_CONTAINERS = {b"t": tuple, b"z": frozenset, b"y": set, b"d": _dict_of}
 
 
 def _text_of(key):

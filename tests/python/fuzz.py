@@ -4,11 +4,13 @@ Each example is a simulated run of two ranks, in which one rank makes some calls
 what a wrong call may end in; a crash of the interpreter, a hang, an exception without a text, and
 one that speaks of the arguments of the extension module are not."""
 
+import array
 import os
 import sys
 import time
 import warnings
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import shoal
@@ -49,9 +51,15 @@ class Bank(shoal.Object):
 
 OBJECTS = [echo, raises, waits, coroutine, print, len, shoal.task(echo), Hostile, Bank, object()]
 NUMBERS = st.sampled_from([0, 1, -1, 2, 99, 2**31, -2**31, 2**63, 2**70, True])
+ARRAYS = st.sampled_from([
+    lambda: np.arange(4.0), lambda: np.zeros((2, 3), "i4")[:, ::2], lambda: np.zeros(0),
+    lambda: np.array(["a", None], object), lambda: np.arange(3, dtype=">i8"), lambda: np.float32(1),
+    lambda: array.array("d", [1, 2]), lambda: bytearray(3), lambda: memoryview(b"abcdef")[::2],
+    lambda: memoryview(bytearray(8)).cast("d"), lambda: np.zeros(2, "i4,f8"),
+    lambda: np.datetime64("2020-01-01")])
 values = st.one_of(
     NUMBERS, st.floats(), st.text(max_size=5), st.binary(max_size=5), st.none(),
-    st.sampled_from(OBJECTS), st.builds(Hostile),
+    st.sampled_from(OBJECTS), st.builds(Hostile), st.builds(lambda make: make(), ARRAYS),
     st.lists(st.one_of(NUMBERS, st.text(max_size=3)), max_size=3),
     st.dictionaries(st.text(max_size=2), NUMBERS, max_size=2),
     st.tuples(st.one_of(NUMBERS, st.text(max_size=2)), st.text(max_size=2)))
@@ -63,10 +71,10 @@ keywords = st.dictionaries(
 WORLD = ["submit", "spawn", "call", "send", "send_task", "allgather", "gather", "broadcast",
          "allreduce", "reduce", "scan", "exclusive_scan", "alltoall", "reduce_scatter", "split",
          "barrier", "flush", "wait", "cancel", "now"]
-NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Flow", "GlobalArray", "GlobalVar",
-         "Mutex", "Promise", "Semaphore", "Task", "TaskGraph", "Timer", "WorldExecutor",
-         "as_completed", "current_world", "flow_task", "gather", "run", "sleep", "task", "wait",
-         "yield_now"]
+NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Executor", "Flow", "GlobalArray",
+         "GlobalVar", "Mutex", "Object", "Promise", "Runtime", "Semaphore", "Task", "TaskGraph",
+         "Timer", "TraceReport", "WorldExecutor", "as_completed", "current_world", "dask_get",
+         "flow_task", "gather", "register_joblib", "run", "sleep", "task", "wait", "yield_now"]
 METHODS = ["result", "exception", "add_done_callback", "done", "set_result", "set_exception",
            "future", "lock", "unlock", "try_lock", "acquire", "release", "fulfill", "send",
            "send_all", "fire", "fire_after", "fire_object", "fire_when_readable", "fire_on_signal",

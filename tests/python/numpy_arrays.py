@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 import shoal
-from shoal import _arrays
+from shoal import _arrays, _graph
 from support import refuses
 
 
@@ -196,6 +196,9 @@ def check_integers(world):
     assert world.split(one, key=rank).size == world.size
     events.fire(rank, "x")
     refuses(shoal.CheckError, "is no number of dep", graph.fulfill, 1, count=np.float64(1))
+    for number, same in ((np.int64(1), 1), (np.float32(0.5), 0.5), (np.str_("a"), "a"),
+                         (np.bool_(True), 1), ((np.int32(2), 0), (2, 0))):
+        assert _graph.encode_key(number) == _graph.encode_key(same), number
 
 
 def add_part(ga, value):

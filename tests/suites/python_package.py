@@ -184,11 +184,16 @@ class StableAbi(Wheels):
             with self.subTest(python=python):
                 venv = self.environment_with(wheel, python)
                 self.runs_squares(venv)
-                for name in ("thread_states", "tasks", "models", "runtimes"):
+                for name in ("thread_states", "tasks", "models", "runtimes", "graphs", "actors",
+                             "times", "errors", "collectives", "refusals"):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
                     said = self.runs_on(venv, "python", "-W", "error::RuntimeWarning", program,
                                         "--ranks", 2, "--workers", 4)
                     self.assertIn("good", said)
+                parked = suite.SOURCE / "tests/python/parked.py"
+                for options in ((), ("--sim",)):
+                    said = self.runs_on(venv, "python", parked, 10000, "--workers", 2, *options)
+                    self.assertIn("10000 tasks", said)
                 trace = self.folder() / "run.trace"
                 self.runs_on(venv, "python", suite.SOURCE / "tests/python/calls.py", "--ranks", 2,
                              "--trace", trace)
@@ -206,9 +211,10 @@ class StableAbi(Wheels):
                 self.assertEqual(self.runs_on(venv, "python", callbacks, library), "good\n")
                 # Slices of global arrays look at the code that the interpreter has compiled.
                 self.fetch(venv, *NUMPY)
-                arrays = suite.SOURCE / "tests/python/numpy_arrays.py"
-                self.assertEqual(self.runs_on(venv, "python", "-W", "error::RuntimeWarning", arrays,
-                                              "--ranks", 2), "good\n")
+                for name, *options in (("numpy_arrays",), ("flows",), ("flows", "--sim")):
+                    program = suite.SOURCE / "tests/python" / f"{name}.py"
+                    self.assertEqual(self.runs_on(venv, "python", "-W", "error::RuntimeWarning",
+                                                  program, "--ranks", 2, *options), "good\n")
 
 
 class CleanSystem(Wheels):

@@ -106,6 +106,16 @@ class Embedded(Programs):
     def test_many_tasks_wait_at_once(self):
         self.tells("10000 tasks", self.run_python("parked", "10000", "--workers", 2))
 
+    def test_keys_are_the_same_in_each_process(self):
+        program = (f"import sys; sys.path.append({str(suite.build().source / 'tests/python')!r}); "
+                   "import graphs; graphs.print_codes()")
+        codes = [self.run_command([self.python, "-c", program],
+                                  environment=self.environment | {"PYTHONHASHSEED": str(seed)})
+                 for seed in range(1, 4)]
+        self.assertEqual(len(codes[0].output.split()), 6)
+        for other in codes[1:]:
+            self.assertEqual(codes[0].output, other.output)
+
     def test_runtimes(self):
         self.assertEqual(self.run_python("runtimes").output, "good\ngood\n")
 
@@ -359,15 +369,22 @@ class Failures(Programs):
                      rf"main function: in barrier\(\) [^\n]*\({self.line('meets')} in slow\)"):
             self.assertRegex(result.errors, text)
 
-    def test_interrupted(self):
+    WAITS = {"embedded": ("shoal.sleep(60)", ()),
+             "simulated": ("any(world.submit(len, '').result() for _ in iter(int, 1))", ("--sim",))}
+
+    @suite.cases(list(WAITS))
+    def test_interrupted(self, mode):
+        waits, options = self.WAITS[mode]
         program = ("import shoal; shoal.run(lambda world: world.rank or print('waits', flush=True) "
-                   "or shoal.sleep(60), ranks=2)")
+                   f"or {waits}, ranks=2)")
         path = self.folder() / "waits.py"
         path.write_text(program)
         process = subprocess.Popen(
-            [self.python, path], env=os.environ | self.environment, stdout=subprocess.PIPE,
-            text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+            [self.python, path, *options], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=os.environ | self.environment | {"PYTHONHASHSEED": "0"},
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
         self.assertEqual(process.stdout.readline(), "waits\n")
         self.interrupt(process)
         self.assertEqual(process.returncode, -signal.SIGINT)
