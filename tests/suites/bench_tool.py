@@ -430,6 +430,15 @@ class Budgets(WithFolder):
         self.assertEqual(code, 1)
         self.assertIn("; 0.50 system calls: EXCEEDED", text)
 
+    def test_threads_that_had_to_wait_once(self):
+        """They made calls that no operation makes."""
+        log = self.folder / "runs"
+        log.write_text("")
+        self.strace(f"700 + ($(echo >> {log}; wc -l < {log}) == 2) * last")
+        code, text, _ = self.budgets(48)
+        self.assertIn("; 0.00 system calls: ok", text)
+        self.assertEqual((code, len(log.read_text())), (0, 4))
+
     def test_strace_that_may_not_trace(self):
         (self.tools / "strace").write_text("#!/bin/sh\necho strace: attach: denied >&2; exit 1\n")
         code, text, _ = self.budgets(48)
