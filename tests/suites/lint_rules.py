@@ -2,6 +2,7 @@
 lint_layers.py and lint_throws.py have more of that."""
 
 import os
+import re
 
 import suite
 
@@ -16,6 +17,15 @@ class Rules(suite.Suite):
 
     def test_docs(self):
         self.tool("check_docs")
+
+    def test_packages_that_the_library_needs(self):
+        """Those of the documents are those that tools/setup installs to build it."""
+        source = suite.build().source
+        setup = (source / "tools/setup").read_text()
+        needed = set(re.search(r"library_packages=\((.*?)\)", setup, re.S).group(1).split())
+        for page in ("README.md", "docs/getting_started.md"):
+            line = re.search("^apt install ([^#\n]*)", (source / page).read_text(), re.M).group(1)
+            self.assertEqual(set(line.split()) - {"make"}, needed - {"ccache"}, page)
 
     def test_pictures_of_performance(self):
         self.tool("site/plots", "--check")

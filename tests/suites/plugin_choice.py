@@ -108,6 +108,7 @@ class Plugins(suite.Suite):
             result = self.launch(mpi, 2, self.bare)
             self.refuses(result, "started this process, but no plug-in of shoal for it can be",
                          f"libshoal_mpi_{mpi}.so: cannot open shared object file", "looked in",
+                         "package shoal-openmpi or shoal-mpich", "libopenmpi-dev or libmpich-dev",
                          "SHOAL_MPI_PLUGIN")
         # Alone, it is the whole program.
         self.ranks_say_hello(1, self.launch(self.mpis[0], 1, self.bare))

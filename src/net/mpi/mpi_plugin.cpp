@@ -340,10 +340,10 @@ std::string Search::unfit(const Plugin& plugin) const {
 
 void Search::give_up(const std::string& problem) const {
   throw ConfigError(fmt::format(
-      "{}, but no plug-in of shoal for it can be loaded. Install shoal with that MPI (configure it "
-      "with -DSHOAL_MPI=AUTO where the MPI is installed: Debian's packages libopenmpi-dev, "
-      "libmpich-dev), or name the plug-in's file by SHOAL_MPI_PLUGIN=FILE. Tried:{}\n  looked "
-      "in:{}",
+      "{}, but no plug-in of shoal for it can be loaded. Install that of this MPI (package "
+      "shoal-openmpi or shoal-mpich; a build has it that was configured where Debian's "
+      "libopenmpi-dev or libmpich-dev, or another MPI with its mpi.h, is installed), or name the "
+      "plug-in's file by SHOAL_MPI_PLUGIN=FILE. Tried:{}\n  looked in:{}",
       problem, tried_, names_of(folders_)));
 }
 
