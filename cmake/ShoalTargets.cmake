@@ -76,6 +76,10 @@ if(SHOAL_PCH)
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/cmake/new_output")
 endif()
 
+# Of the tools, and what reads options: shoal-trace takes 2 to 14 % more instructions, and the
+# compiler 40 % less time (gcc 12).
+set(SHOAL_TOOL_OPTIONS $<$<CONFIG:Release,RelWithDebInfo>:-O1> ${SHOAL_PROGRAM_OPTIONS})
+
 # shoal_pch(<target> OPTIONS <option>... LINK <library>... HEADERS <header>...)
 # Headers that the targets of shoal_use_pch(... <target>) share precompiled, if SHOAL_PCH is on.
 function(shoal_pch target)
