@@ -308,7 +308,14 @@ class Known(Runs):
                            for one, other in re.findall(r"(t\d+) -> (t\d+);", text))
             of_flow = [edge for edge in edges if set(edge) <= set("abcd")]
             self.assertEqual(of_flow, [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")], text)
+            coloured = re.findall(r'label="(\w+).* fillcolor="(#\w+)"', text)
+            self.assertEqual(coloured, [("a", "#336699")], text)
+            paje = self.file("run.paje")
+            self.tool("convert", "--to", "paje", path, "-o", paje)
+            self.assertIn('"a" State "a" "0.200000 0.400000 0.600000"',
+                          pathlib.Path(paje).read_text())
             page = self.page(path)
+            self.assertEqual(page["colours"], {"a": "336699"})
             self.assertLessEqual({"(x[1,2])", "(x[1,2], y)", "(y, z)"}, set(page["keys"]))
             counts = {one["name"]: one["count"]
                       for one in json.loads(self.tool("summary", "--json", path))["names"]}
