@@ -432,7 +432,7 @@ void to_paje(Input& input, const std::string& path) {
                            plain(input.name(event.name))));
     }
   });
-  const std::string end = seconds(static_cast<std::uint64_t>(model.duration));
+  const std::string end = seconds(static_cast<std::uint64_t>(model.whole));
   for (std::size_t i = 0; i < input.tracks().size(); ++i) {
     file.put(fmt::format("5 {} Worker w{}\n", end, i));
   }

@@ -17,7 +17,7 @@ void disturbed(Advice& advice) {
   if (advice.has_hint("more-workers-than-cores") || advice.has_hint("narrow-mask")) return;
   const Disturbance& found = advice.disturbance;
   // A step of 10 ms more or less: that of a short run proves nothing.
-  const double stolen = found.stolen - kStolenStepNs / advice.duration();
+  const double stolen = found.stolen - kStolenStepNs / std::max(1.0, number(advice.model.whole));
   const bool may_hide =
       found.share >= (advice.has_hints() ? kMuch : kNoticeable) || stolen >= 2 * kMuch;
   if (advice.left_out().empty() && !may_hide) return;
@@ -94,7 +94,7 @@ Remarks remarks_on(const Model& model, const Analysis& analysis) {
   if (model.has(Category::task) && !model.has_losses()) {
     add_worker_hints(advice);
     add_rank_hints(advice);
-    if (model.has(Category::message)) add_message_hints(advice);
+    if (model.has(Category::message) && model.knows_idleness()) add_message_hints(advice);
     disturbed(advice);
   }
   lost_events(advice);

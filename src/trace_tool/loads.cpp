@@ -310,11 +310,12 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
   return hosts;
 }
 
+// The operating system has counted for the whole run, with the pauses of the recording.
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
   all.may_be_held = may_be_held(model);
   all.stolen =
-      static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.duration));
+      static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.whole));
   std::int64_t waited = 0;
   std::int64_t longest = 0;
   std::int64_t ran = 0;
@@ -327,20 +328,20 @@ Disturbance disturbance_of(const Model& model) {
     longest = std::max(longest, usage.kept_waiting);
     ran += usage.ran;
     busy += usage.tasks + usage.handlers;
-    whole += model.duration;
+    whole += model.whole;
     ++all.workers;
   }
   if (whole == 0) return all;
   all.is_known = true;
   all.share = static_cast<double>(waited) / static_cast<double>(whole);
-  all.most = static_cast<double>(longest) / static_cast<double>(model.duration);
+  all.most = static_cast<double>(longest) / static_cast<double>(model.whole);
   all.on_processors =
       busy == 0 ? 1 : std::min(1.0, static_cast<double>(ran) / static_cast<double>(busy));
   int processors = 0;
   for (const auto& [host, shape] : hosts_of(model)) processors += shape.allowed;
   if (processors > 0) {
     all.pressure = static_cast<double>(ran) /
-                   (static_cast<double>(model.duration) * static_cast<double>(processors));
+                   (static_cast<double>(model.whole) * static_cast<double>(processors));
   }
   return all;
 }

@@ -2,19 +2,31 @@
 
 #include "trace/insertion.hpp"
 #include "trace/shared_call.hpp"
+#include "trace_tool/loads.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>
 
 namespace shoal::trace_tool {
 
-Model::Model(Input& input) : usage(input.tracks().size()), input_(input), now_(usage.size()) {
-  for (std::uint32_t track = 0; track < now_.size(); ++track) now_[track].rank = rank_of(track);
-  input.for_each([this](const Event& event) {
+Model::Model(Input& input)
+    : usage(input.tracks().size()), input_(input), regions_(input), now_(usage.size()) {
+  for (std::uint32_t track = 0; track < now_.size(); ++track) {
+    now_[track].rank = rank_of(track);
+    now_[track].process = input.track(track).process;
+  }
+  input.for_each([this](Event event) {
     ++events;
+    const auto time = static_cast<std::int64_t>(event.time);
+    whole = std::max(whole, time);
+    if (!regions_.go_on(input_.track(event.track()).process, event.kind())) return;
+    event.time = static_cast<std::uint64_t>(regions_.recorded_before(time));
     const bool is_joined = event.kind() == Kind::task_submitted && event.value != 0;
     if (is_joined) joined_.emplace_back(event.id, event.value);
     for_each_part(event, [this](const Event& part) { add(part); });
@@ -87,7 +99,18 @@ bool Model::has_losses() const { return lost > 0 || input_.has_losses(); }
 
 std::vector<std::string> Model::gaps() const {
   std::vector<std::string> all = input_.gaps();
-  if (has_regions_) all.emplace_back("only some regions of the run were recorded");
+  if (has_regions()) {
+    all.push_back(fmt::format(
+        "only some regions of the run were recorded: {} of {}, in {} region{}; all times are "
+        "without the pauses",
+        time_text(static_cast<double>(duration)), time_text(static_cast<double>(whole)),
+        regions_.count(), regions_.count() == 1 ? "" : "s"));
+  }
+  if (has_silence_) {
+    all.emplace_back(
+        "workers have no events in some regions, in which they may have run a long "
+        "task, so that nothing is known of idle workers");
+  }
   return all;
 }
 
@@ -145,6 +168,7 @@ void Model::add(const Event& event) {
   duration = std::max(duration, time);
   if (now.accounted == 0 && event.kind() == Kind::thread_counter) usage[event.track()].began = time;
   account(event.track(), now, time);
+  if (has_regions()) catch_up(event, now);
   if (event.kind() != Kind::task_created && event.kind() != Kind::task_ready) {
     now.created_at = kNever;
   }
@@ -513,8 +537,10 @@ void Model::add_other(const Event& event, Now& now) {
       lost += event.value;
       break;
     case Kind::region_begin:
+      begin_region(now.process, time);
+      break;
     case Kind::region_end:
-      has_regions_ = true;
+      end_region(now.process, time);
       break;
     default:
       break;
@@ -577,36 +603,111 @@ void Model::add_counter(const Event& event) {
 
 void Model::add_interval(Interval::What what, std::uint32_t track, std::int64_t begin,
                          std::int64_t end, std::uint64_t value) {
-  if (begin == kNever) begin = 0;  // it began before the recording, or its begin was lost
+  // It began before the region, or its begin was lost.
+  if (begin == kNever) begin = now_[track].recorded_since;
   intervals.push_back({what, track, 0, begin, end, value});
 }
 
-void Model::close_all() {
+void Model::begin_region(int process, std::int64_t time) {
   for (std::uint32_t track = 0; track < now_.size(); ++track) {
     Now& now = now_[track];
-    account(track, now, duration);
-    end_segment(track, now, duration);
+    if (now.process != process) continue;
+    account(track, now, time);
+    now.recorded_since = time;
+    now.is_known = false;
+  }
+}
+
+// Ends that are not recorded must not last until the end of the run.
+void Model::end_region(int process, std::int64_t time) {
+  const auto is_here = [&](std::uint32_t track) { return now_[track].process == process; };
+  for (std::uint32_t track = 0; track < now_.size(); ++track) {
+    if (!is_here(track)) continue;
+    Now& now = now_[track];
+    account(track, now, time);
+    end_segment(track, now, time);
+    end_handler(track, now, time);
+    now.message = kNone;
+    now.outer_messages.clear();
     if (now.sleeps_since != kNever) {
-      add_interval(Interval::What::sleep, track, now.sleeps_since, duration);
+      add_interval(Interval::What::sleep, track, now.sleeps_since, time);
     }
+    now.sleeps_since = now.progress_since = now.copies_since = now.created_at = kNever;
+    if (std::exchange(now.is_known, false)) now.known += time - now.recorded_since;
   }
-  for (const auto& [place, senders] : waiting_senders_) {
-    for (const WaitingSender& one : senders) {
-      add_interval(Interval::What::window, one.track, one.since, duration, place.second);
-    }
+  for (auto& [place, senders] : waiting_senders_) {
+    std::erase_if(senders, [&, target = place.second](const WaitingSender& one) {
+      if (!is_here(one.track)) return false;
+      add_interval(Interval::What::window, one.track, one.since, time, target);
+      return true;
+    });
   }
-  waiting_senders_.clear();
-  for (const auto& [id, span] : spans_) {
-    add_interval(span.what, span.track, span.begin, duration, id);
+  std::erase_if(spans_, [&](const auto& entry) {
+    const auto& [id, span] = entry;
+    if (!is_here(span.track)) return false;
+    add_interval(span.what, span.track, span.begin, time, id);
     intervals.back().name = span.name;
-    add_call(span, duration);
+    add_call(span, time);
+    return true;
+  });
+}
+
+// In a region, the first event of a track tells what it has done before: the end of a task, or of a
+// handler, is that of one that ran from the begin of the region on.
+void Model::catch_up(const Event& event, Now& now) {
+  const std::uint32_t track = event.track();
+  const auto time = static_cast<std::int64_t>(event.time);
+  const bool ends_task = event.kind() == Kind::task_ended || event.kind() == Kind::task_parked;
+  const bool ends_handler = event.kind() == Kind::message_done;
+  switch (event.kind()) {
+    case Kind::task_started:
+    case Kind::task_resumed:
+    case Kind::task_parked:
+    case Kind::task_ended:
+    case Kind::message_handled:
+    case Kind::message_done:
+    case Kind::sleep:
+    case Kind::wake:
+      break;
+    default:
+      return;
   }
+  if (std::exchange(now.is_known, true) || !(ends_task || ends_handler)) return;
+  Usage& sum = usage[track];
+  const std::int64_t ns = std::min(time - now.recorded_since, sum.other);
+  sum.other -= ns;
+  if (ends_task) {
+    sum.tasks += ns;
+    begin_segment(task_of(event.id), track, now, now.recorded_since);
+  } else {
+    sum.handlers += ns;
+    messages[message_of(event.id)].handled = now.recorded_since;
+  }
+}
+
+void Model::close_all() {
+  std::set<int> processes;
+  for (const Now& now : now_) processes.insert(now.process);
+  for (const int process : processes) end_region(process, duration);
   std::sort(calls.begin(), calls.end(), [](const SharedCall& a, const SharedCall& b) {
     return std::tuple(a.task, a.begin, -a.end) < std::tuple(b.task, b.begin, -b.end);
   });
-  for (std::uint32_t i = 0; i < tasks.size(); ++i) unpark(tasks[i], i, duration);
-  spans_.clear();
+  // With regions, the end of a wait may not have been recorded.
+  for (std::uint32_t i = 0; i < tasks.size() && !has_regions(); ++i) unpark(tasks[i], i, duration);
+  find_silence();
   now_.clear();
+}
+
+void Model::find_silence() {
+  constexpr double kMuch = 0.05;
+  double silent = 0;
+  double all = 0;
+  for (std::uint32_t track = 0; track < now_.size(); ++track) {
+    if (!is_worker(*this, track)) continue;
+    silent += static_cast<double>(duration - now_[track].known);
+    all += static_cast<double>(duration);
+  }
+  has_silence_ = has_regions() && silent >= kMuch * all && silent > 0;
 }
 
 }  // namespace shoal::trace_tool

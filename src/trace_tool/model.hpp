@@ -2,6 +2,7 @@
 // A trace in memory: tasks, messages and activities of workers, joined from events.
 
 #include "trace_tool/input.hpp"
+#include "trace_tool/regions.hpp"
 
 #include <compare>
 #include <cstdint>
@@ -207,7 +208,9 @@ class Model {
   std::vector<std::string> insertions;  // FILE:LINE where tasks were inserted, each once
   std::map<std::string, std::string, std::less<>> colours;  // RRGGBB, likewise by name
   std::map<std::string, Datum, std::less<>> data;           // by name
+  // Nanoseconds that were recorded: all times are without the pauses of the recording.
   std::int64_t duration = 0;
+  std::int64_t whole = 0;  // of the run, with the pauses
   std::uint64_t events = 0;
   std::uint64_t steals = 0;
   std::uint64_t lost = 0;
@@ -227,16 +230,18 @@ class Model {
   /// Returns whether events of the category were recorded.
   [[nodiscard]] bool has(Category category) const;
   /// Returns whether a worker without a task is known to be idle: it may run handlers, which are
-  /// events of messages. A trace that does not name its categories has all.
+  /// events of messages, and in a region without an event of it, it may run anything. A trace that
+  /// does not name its categories has all.
   [[nodiscard]] bool knows_idleness() const {
-    return has(Category::task) && (input_.categories() == 0 || has(Category::message));
+    return has(Category::task) && (input_.categories() == 0 || has(Category::message)) &&
+           !has_silence_;
   }
   /// Sentences on parts that the trace lacks; empty: it is whole.
   [[nodiscard]] std::vector<std::string> gaps() const;
   /// Returns whether events may be missing among those of the recorded categories.
   [[nodiscard]] bool has_losses() const;
   /// Returns whether only some regions of the run were recorded.
-  [[nodiscard]] bool has_regions() const { return has_regions_; }
+  [[nodiscard]] bool has_regions() const { return regions_.any(); }
   /// Tasks and messages that a task has waited for, each once: all that were recorded.
   [[nodiscard]] std::span<const Cause> needs_of(std::uint32_t task) const {
     if (needs_begin_.empty()) return {};
@@ -272,6 +277,10 @@ class Model {
     std::int64_t accounted = 0;          // usage is complete up to here
     std::int64_t created_at = kNever;    // a task, and nothing else happened since
     int rank = -1;
+    int process = 0;
+    std::int64_t recorded_since = 0;  // the begin of the region, or of the run
+    bool is_known = false;            // what it did in the region
+    std::int64_t known = 0;           // sum of regions
     std::int64_t first_ran = kNever;  // of the counters of the thread
     std::int64_t first_kept_waiting = kNever;
   };
@@ -312,7 +321,11 @@ class Model {
   void account(std::uint32_t track, Now& now, std::int64_t until);
   void begin_segment(std::uint32_t task, std::uint32_t track, Now& now, std::int64_t time);
   void end_segment(std::uint32_t track, Now& now, std::int64_t time);
+  void begin_region(int process, std::int64_t time);
+  void end_region(int process, std::int64_t time);
+  void catch_up(const Event& event, Now& now);
   void close_all();
+  void find_silence();
   std::uint32_t task_of(std::uint64_t id);
   std::uint32_t message_of(std::uint64_t id);
   [[nodiscard]] Cause cause_of(std::uint64_t id, const Now& now) const;
@@ -322,6 +335,7 @@ class Model {
                     std::uint64_t value = 0);
 
   Input& input_;
+  Regions regions_;
   std::vector<Now> now_;
   std::unordered_map<std::uint64_t, std::uint32_t> task_index_;
   std::unordered_map<std::uint64_t, std::uint32_t> message_index_;
@@ -337,7 +351,7 @@ class Model {
   std::vector<Cause> needs_;              // by task
   std::vector<std::size_t> needs_begin_;  // of each task in needs_, and the end
   std::uint32_t seen_ = 0;                // categories of which there are events
-  bool has_regions_ = false;
+  bool has_silence_ = false;              // workers have no events in much of the regions
 };
 
 }  // namespace shoal::trace_tool

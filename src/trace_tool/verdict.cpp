@@ -327,7 +327,13 @@ Verdict unknown(const Analysis& analysis, std::string_view reason, std::string_v
 }
 
 /// Handlers are events of messages: without them, a worker that has no task may be idle or not.
-Verdict of_unknown_handlers(const Analysis& analysis) {
+Verdict of_unknown_idleness(const Model& model, const Analysis& analysis) {
+  if (model.has_regions()) {
+    return unknown(analysis,
+                   "neither work nor a chain of tasks takes most of it, and workers may have "
+                   "waited for what lies outside of the recorded regions",
+                   "record the whole run");
+  }
   return unknown(analysis,
                  "neither work nor a chain of tasks takes most of it, and handlers were "
                  "not recorded",
@@ -344,9 +350,7 @@ Verdict of_losses(const Analysis& analysis) {
   return verdict;
 }
 
-}  // namespace
-
-Verdict verdict_on(const Model& model, const Analysis& analysis) {
+Verdict verdict_on_recorded(const Model& model, const Analysis& analysis) {
   if (model.has_losses()) return of_losses(analysis);
   const Hint* most = nullptr;
   for (const Hint& hint : analysis.hints) {
@@ -368,16 +372,27 @@ Verdict verdict_on(const Model& model, const Analysis& analysis) {
   if (area >= kNear && area > chain) return of_work(model, analysis);
   if (chain >= kNear) return of_chain(model, analysis);
   // Ranks that look idle may run handlers.
-  if (!model.knows_idleness()) return of_unknown_handlers(analysis);
+  if (!model.knows_idleness()) return of_unknown_idleness(model, analysis);
   if (imbalance >= kNear && imbalance >= chain) return of_imbalance(analysis, rank);
   const double waiting = 1 - std::max({area, chain, messages});
   if (messages >= std::max({area, chain, waiting})) return of_messages(model, analysis);
   if (waiting > std::max(area, chain)) {
-    if (!model.has_regions()) return of_waiting(analysis);
-    return unknown(analysis, "workers may have run tasks outside of the recorded regions",
-                   "record the whole run");
+    if (model.has_regions()) return of_unknown_idleness(model, analysis);
+    return of_waiting(analysis);
   }
   return area >= chain ? of_work(model, analysis) : of_chain(model, analysis);
+}
+
+}  // namespace
+
+Verdict verdict_on(const Model& model, const Analysis& analysis) {
+  constexpr std::string_view kRun = "The run";
+  Verdict verdict = verdict_on_recorded(model, analysis);
+  std::string& first = verdict.sentences[0];
+  if (model.has_regions() && first.starts_with(kRun)) {
+    first.replace(0, kRun.size(), "The recorded part of the run");
+  }
+  return verdict;
 }
 
 namespace {
@@ -427,8 +442,9 @@ std::string grown_most(const Analysis& a, const Analysis& b) {
 }
 
 /// No part of the run explains the difference that `head` names.
-Verdict of_longer_waits(const std::string& head, const Analysis& slow, bool has_messages) {
-  Verdict verdict = has_messages ? of_waiting(slow) : of_unknown_handlers(slow);
+Verdict of_longer_waits(const std::string& head, const Model& model, const Analysis& slow,
+                        bool has_messages) {
+  Verdict verdict = has_messages ? of_waiting(slow) : of_unknown_idleness(model, slow);
   verdict.sentences[0] = fmt::format(
       "{}: {}.", head,
       has_messages
@@ -472,7 +488,7 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
   }
   const Change change = changes_between(of_fast, of_slow, has_messages).front();
   Verdict verdict;
-  if (number(change.ns) < kMuch * more) return of_longer_waits(head, of_slow, has_messages);
+  if (number(change.ns) < kMuch * more) return of_longer_waits(head, slow, of_slow, has_messages);
   verdict.bound = change.bound;
   verdict.share = number(change.ns) / std::max(number(of_slow.duration), 1.0);
   verdict.without_ns = std::max<std::int64_t>(of_slow.duration - change.ns, 0);
@@ -489,8 +505,10 @@ Verdict why_slower(const std::string& name, const std::string& other, const Mode
   return verdict;
 }
 
-/// Returns whether nothing can be said of the times of a trace.
-bool is_unknown(const Model& model) { return model.has_losses() || !model.has(Category::task); }
+/// Returns whether nothing can be said of the time that a run took.
+bool is_unknown(const Model& model) {
+  return model.has_losses() || model.has_regions() || !model.has(Category::task);
+}
 
 Verdict unknown_difference(const Model& a, const Analysis& of_a, const Model& b,
                            const Analysis& of_b) {

@@ -24,6 +24,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -629,6 +630,130 @@ TEST_F(TraceTool, DroppedEvents_AreTheOnlyHintAndLeaveNoVerdict) {
   }
   write_lossy(file("whole"), "{}", R"({"events":2,"dropped":0})");
   EXPECT_THAT(Analysed(file("whole")).hint_kinds(), IsEmpty());
+}
+
+/// A process that pauses its recording. Times in milliseconds.
+class PausedWorld {
+ public:
+  explicit PausedWorld(std::uint32_t process) : process_(process) {}
+
+  void at(int ms, std::size_t worker, std::function<void()> probe) {
+    actions_.push_back({ms, worker, std::move(probe)});
+  }
+  void add_task(std::size_t worker, int begin, int end, int ready = -1) {
+    const std::uint64_t id = new_id();
+    if (ready >= 0) at(ready, worker, [id] { shoal::trace::task_ready(id, 0); });
+    at(begin, worker, [id] { shoal::trace::task_started(id, 0, shoal::trace::intern("step")); });
+    at(end, worker, [id] { shoal::trace::task_ended(id); });
+  }
+  /// Tasks of 1 ms, one behind the other.
+  void fill(std::size_t worker, int begin, int end) {
+    for (int ms = begin; ms < end; ++ms) add_task(worker, ms, ms + 1);
+  }
+  std::uint64_t new_id() { return shoal::trace::make_id(process_, 0, ++ids_); }
+  void record(const std::string& trace, bool paused = false) {
+    shoal::testing::SetTime time;
+    auto options = shoal::testing::options_with(time, shoal::trace::part_path(trace, process_));
+    options.process = process_;
+    options.processes = 2;
+    options.paused = paused;
+    options.first_rank = static_cast<int>(process_);
+    shoal::trace::Recorder recorder(options);
+    std::vector<shoal::trace::Track> tracks;
+    for (int i = 0; i < 2; ++i) {
+      tracks.push_back(recorder.make_track(options.first_rank, i, fmt::format("worker {}", i)));
+    }
+    std::ranges::stable_sort(actions_, std::less<>(), &Action::ms);
+    for (const Action& action : actions_) {
+      time.set(static_cast<std::uint64_t>(action.ms) * 1'000'000);
+      tracks[action.worker].enter();
+      action.probe();
+    }
+    shoal::trace::Track::leave();
+    recorder.finish();
+  }
+
+ private:
+  struct Action {
+    int ms = 0;
+    std::size_t worker = 0;
+    std::function<void()> probe;
+  };
+  std::uint32_t process_ = 0;
+  std::vector<Action> actions_;
+  std::uint64_t ids_ = 0;
+};
+
+/// All workers are busy from 0 to 100 ms, of which the recording has 0 to 10, 40 to 50, and 90 to
+/// 100. Of one task and a full window the end is not recorded, of one task and a handler the begin.
+PausedWorld paused_world(std::uint32_t process) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  PausedWorld world(process);
+  const std::uint64_t message = world.new_id();
+  for (const int ms : {10, 50, 100}) world.at(ms, 0, [] { shoal::trace::pause(); });
+  for (const int ms : {40, 90}) world.at(ms, 0, [] { shoal::trace::resume(); });
+  world.fill(0, 0, 100);
+  world.fill(1, 0, 6);
+  world.add_task(1, 6, 20);
+  world.at(8, 1, [] { window_full(1); });
+  world.at(20, 1, [] { window_open(1); });
+  world.fill(1, 20, 30);
+  world.add_task(1, 30, 44);
+  world.fill(1, 44, 85);
+  world.at(85, 1, [message] { message_handled(message, intern("take")); });
+  world.at(93, 1, [message] { message_done(message); });
+  world.fill(1, 93, 100);
+  return world;
+}
+
+TEST_F(TraceTool, PausesOfTheRecording_AreNoTimeOfTheRun) {
+  for (const std::uint32_t process : {0U, 1U}) paused_world(process).record(file("t"));
+  shoal::trace::merge(shoal::trace::find_parts(file("t")), file("t"));
+  const Analysed run(file("t"));
+  EXPECT_EQ(run.found.duration, 30'000'000);
+  EXPECT_THAT(run.model.gaps(),
+              ElementsAre("only some regions of the run were recorded: 30 ms of 100 ms, in 3 "
+                          "regions; all times are without the pauses"));
+  ASSERT_EQ(run.found.ranks.size(), 2U);
+  for (const RankUsage& rank : run.found.ranks) {
+    EXPECT_EQ(rank.sum.tasks, 57'000'000);
+    EXPECT_EQ(rank.sum.handlers, 3'000'000);
+    EXPECT_EQ(rank.idle_ns, 0);
+    EXPECT_EQ(rank.window_full, 2'000'000);
+    EXPECT_EQ(run.found.loads.at(rank.rank).busy, 60'000'000);
+  }
+  EXPECT_THAT(run.hint_kinds(), IsEmpty());
+  EXPECT_THAT(summary_text(run.model, run.found), HasSubstr("workers busy 100 % of the time"));
+  const Verdict verdict = verdict_on(run.model, run.found);
+  EXPECT_EQ(verdict.bound, "work");
+  EXPECT_THAT(verdict.sentences[0], ::testing::StartsWith("The recorded part of the run takes 30"));
+  EXPECT_EQ(verdict_on_difference(run.model, run.found, run.model, run.found).bound, "unknown");
+}
+
+// A process that does not record while another one does, and workers without events in a region:
+// nothing is known of what they do.
+TEST_F(TraceTool, RegionsOfOtherProcesses_LeaveIdlenessUnknown) {
+  for (const bool is_silent : {true, false}) {
+    paused_world(0).record(file("t"));
+    PausedWorld other(1);
+    if (is_silent) {
+      for (const int ms : {10, 50, 100}) other.at(ms, 0, [] { shoal::trace::pause(); });
+      for (const int ms : {40, 90}) other.at(ms, 0, [] { shoal::trace::resume(); });
+      for (const std::size_t worker : {0U, 1U}) other.add_task(worker, 5, 85);
+    }
+    other.record(file("t"), !is_silent);
+    shoal::trace::merge(shoal::trace::find_parts(file("t")), file("t"));
+    const Analysed run(file("t"));
+    EXPECT_EQ(run.found.duration, 30'000'000);
+    EXPECT_THAT(run.hint_kinds(), IsEmpty());
+    EXPECT_THAT(idle_lines(run.found), IsEmpty());
+    const std::string text = summary_text(run.model, run.found);
+    EXPECT_THAT(text, HasSubstr("so that nothing is known of idle workers\n"));
+    EXPECT_THAT(text, Not(ContainsRegex("busy|imbalance")));
+    const Verdict verdict = verdict_on(run.model, run.found);
+    EXPECT_EQ(verdict.bound, "unknown");
+    EXPECT_THAT(verdict.sentences[0], HasSubstr("outside of the recorded regions"));
+  }
 }
 
 // A task at the begin of the run, one at its end, and nothing in between: everything was recorded,
