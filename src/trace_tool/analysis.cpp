@@ -470,37 +470,46 @@ std::string text_of(const IdleCause& cause) {
 
 }  // namespace
 
+namespace {
+
+/// Part of the time of its workers in which they had no task.
+double idle_share(const Analysis& analysis, const RankUsage& rank) {
+  return static_cast<double>(rank.idle_ns) /
+         std::max(1.0, static_cast<double>(analysis.duration) * rank.workers);
+}
+
+}  // namespace
+
+std::string idle_line(const Analysis& analysis, const RankUsage& rank) {
+  const double whole = static_cast<double>(analysis.duration) * rank.workers;
+  std::string line = fmt::format("rank {} waited {} of the run, most {} ({})", rank.rank,
+                                 share_text(idle_share(analysis, rank), 1), text_of(rank.idle[0]),
+                                 share_text(static_cast<double>(rank.idle[0].ns), whole));
+  if (rank.idle.size() > 1) {
+    line += fmt::format(", then {} ({})", text_of(rank.idle[1]),
+                        share_text(static_cast<double>(rank.idle[1].ns), whole));
+  }
+  return line;
+}
+
 std::vector<std::string> idle_lines(const Analysis& analysis) {
   constexpr double kWorthTelling = 0.02;
   constexpr std::size_t kLinesMax = 8;
-  const auto share_of = [&analysis](const RankUsage& rank) {
-    return static_cast<double>(rank.idle_ns) /
-           std::max(1.0, static_cast<double>(analysis.duration) * rank.workers);
-  };
   std::vector<const RankUsage*> told;
   for (const RankUsage& rank : analysis.ranks) {
-    if (!rank.idle.empty() && share_of(rank) >= kWorthTelling) told.push_back(&rank);
+    if (!rank.idle.empty() && idle_share(analysis, rank) >= kWorthTelling) told.push_back(&rank);
   }
   std::size_t left_out = 0;
   if (told.size() > kLinesMax) {  // those that waited most
     std::stable_sort(told.begin(), told.end(), [&](const RankUsage* a, const RankUsage* b) {
-      return share_of(*a) > share_of(*b);
+      return idle_share(analysis, *a) > idle_share(analysis, *b);
     });
     left_out = told.size() - kLinesMax;
     told.resize(kLinesMax);
   }
   std::vector<std::string> lines;
-  for (const RankUsage* const rank : told) {
-    const double whole = static_cast<double>(analysis.duration) * rank->workers;
-    std::string line = fmt::format("rank {} waited {} of the run, most {} ({})", rank->rank,
-                                   share_text(share_of(*rank), 1), text_of(rank->idle[0]),
-                                   share_text(static_cast<double>(rank->idle[0].ns), whole));
-    if (rank->idle.size() > 1) {
-      line += fmt::format(", then {} ({})", text_of(rank->idle[1]),
-                          share_text(static_cast<double>(rank->idle[1].ns), whole));
-    }
-    lines.push_back(std::move(line));
-  }
+  lines.reserve(told.size() + 1);
+  for (const RankUsage* const rank : told) lines.push_back(idle_line(analysis, *rank));
   if (left_out > 0) {
     lines.push_back(fmt::format("{} more ranks waited less than these, but at least {} of the run",
                                 left_out, share_text(kWorthTelling, 1)));

@@ -239,7 +239,9 @@ void join(std::vector<Stretch>& all);
 
 /// "of 1.2 s, 0.7 s are potrf on rank 0, 0.3 s are messages".
 [[nodiscard]] std::string path_text(const Analysis& analysis);
-/// "rank 2 waited 38 % of the run, most for panel from rank 0"; one line for each rank that did.
+/// "rank 2 waited 38 % of the run, most for panel from rank 0".
+[[nodiscard]] std::string idle_line(const Analysis& analysis, const RankUsage& rank);
+/// One such line for each rank that waited noticeably.
 [[nodiscard]] std::vector<std::string> idle_lines(const Analysis& analysis);
 /// Number, length and overlap of iterations; "" without any.
 [[nodiscard]] std::string iterations_text(const Analysis& analysis);

@@ -116,6 +116,8 @@ class PageData {
       if (!text.empty()) page["idle"].push_back(text);
     }
     for (const std::string& note : analysis_.notes) page["idle"].push_back(note);
+    const std::string not_modelled = not_modelled_text(model_.input());
+    if (!not_modelled.empty()) page["idle"].push_back(not_modelled);
     page["tracks"] = Json::array();
     for (const TrackRow& track : model_.input().tracks()) {
       page["tracks"].push_back(

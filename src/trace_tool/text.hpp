@@ -56,8 +56,10 @@ struct Verdict {
                                             const Analysis& of_b);
 
 [[nodiscard]] std::string text_of(const Verdict& verdict);
-/// For programs. `gaps`: parts that the trace lacks, or the two.
+/// For programs. `gaps`: parts that the trace lacks, or the two. `not_modelled`: see
+/// not_modelled_text().
 [[nodiscard]] std::string json_of(const Verdict& verdict, std::int64_t duration,
-                                  const std::vector<std::string>& gaps);
+                                  const std::vector<std::string>& gaps,
+                                  const std::string& not_modelled = "");
 
 }  // namespace shoal::trace_tool

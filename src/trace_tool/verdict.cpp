@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -272,7 +273,22 @@ Verdict of_messages(const Model& model, const Analysis& analysis) {
   return verdict;
 }
 
-Verdict of_imbalance(const Analysis& analysis, const Part& rank) {
+/// Tasks or handlers in which a rank was for most of its time.
+std::string busiest_name(const Model& model, const std::string& rank) {
+  std::map<NameId, std::int64_t> sums;
+  for (std::uint32_t track = 0; track < model.busy.size(); ++track) {
+    if (std::to_string(model.rank_of(track)) != rank) continue;
+    for (const Stretch& one : model.busy[track]) {
+      if (model.input().name(model.name_of(one)) == kMainName) continue;
+      sums[model.name_of(one)] += one.end - one.begin;
+    }
+  }
+  const auto most = std::ranges::max_element(sums, std::less<>(),
+                                             [](const auto& of_name) { return of_name.second; });
+  return most == sums.end() ? "" : model.input().name(most->first);
+}
+
+Verdict of_imbalance(const Model& model, const Analysis& analysis, const Part& rank) {
   Verdict verdict;
   verdict.bound = "imbalance";
   verdict.share = number(rank.ns - analysis.bounds.area) / std::max(number(analysis.duration), 1.0);
@@ -284,12 +300,16 @@ Verdict of_imbalance(const Analysis& analysis, const Part& rank) {
       time_text(number(analysis.bounds.area)));
   verdict.sentences[1] = fmt::format("With even ranks it would take {} at least ({}).",
                                      time_text(number(verdict.without_ns)), floor_text(analysis));
-  verdict.sentences[2] =
-      "To change: distribute the work differently, as far as its chains of tasks allow.";
+  const std::string name = busiest_name(model, rank.name);
+  verdict.place = place_of(model, name);
+  verdict.sentences[2] = fmt::format(
+      "To change: distribute the work differently, as far as its chains of tasks allow, first that "
+      "of which rank {} has most{}.",
+      rank.name, in_brackets(name, verdict.place));
   return verdict;
 }
 
-Verdict of_waiting(const Analysis& analysis) {
+Verdict of_waiting(const Model& model, const Analysis& analysis) {
   Verdict verdict;
   verdict.bound = "waiting";
   verdict.without_ns = least_of(analysis);
@@ -301,12 +321,14 @@ Verdict of_waiting(const Analysis& analysis) {
       time_text(number(analysis.duration)), share_text(verdict.share, 1));
   verdict.sentences[1] = fmt::format("Without it, it would take {} at least ({}).",
                                      time_text(number(verdict.without_ns)), floor_text(analysis));
-  std::string most;
-  for (const std::string& line : idle_lines(analysis)) {
-    if (most.empty()) most = line;
-  }
-  verdict.sentences[2] = fmt::format("To change: look at what the workers wait for{}{}.",
-                                     most.empty() ? "" : ": ", most);
+  const auto most = std::ranges::max_element(analysis.ranks, std::less<>(), &RankUsage::idle_ns);
+  verdict.sentences[2] = "To change: look at what the workers wait for.";
+  if (most == analysis.ranks.end() || most->idle.empty()) return verdict;
+  const std::string& name = most->idle.front().name;
+  verdict.place = place_of(model, name);
+  verdict.sentences[2] =
+      fmt::format("To change: look at what the workers wait for: {}{}.", idle_line(analysis, *most),
+                  verdict.place.empty() ? "" : in_brackets(name, verdict.place));
   return verdict;
 }
 
@@ -361,6 +383,7 @@ Verdict verdict_on_recorded(const Model& model, const Analysis& analysis) {
     return unknown(analysis, "tasks were not recorded", "record all categories");
   }
   constexpr double kNear = 0.75;
+  constexpr double kUneven = 0.05;
   const double whole = number(analysis.duration);
   const double area = number(analysis.bounds.area) / whole;
   const double chain = number(analysis.bounds.chain) / whole;
@@ -373,12 +396,14 @@ Verdict verdict_on_recorded(const Model& model, const Analysis& analysis) {
   if (chain >= kNear) return of_chain(model, analysis);
   // Ranks that look idle may run handlers.
   if (!model.knows_idleness()) return of_unknown_idleness(model, analysis);
-  if (imbalance >= kNear && imbalance >= chain) return of_imbalance(analysis, rank);
+  // Even ranks have no imbalance, however near to the bound they are.
+  const bool is_uneven = imbalance - area >= kUneven && imbalance >= chain;
+  if (imbalance >= kNear && is_uneven) return of_imbalance(model, analysis, rank);
   const double waiting = 1 - std::max({area, chain, messages});
   if (messages >= std::max({area, chain, waiting})) return of_messages(model, analysis);
   if (waiting > std::max(area, chain)) {
     if (model.has_regions()) return of_unknown_idleness(model, analysis);
-    return of_waiting(analysis);
+    return of_waiting(model, analysis);
   }
   return area >= chain ? of_work(model, analysis) : of_chain(model, analysis);
 }
@@ -444,7 +469,7 @@ std::string grown_most(const Analysis& a, const Analysis& b) {
 /// No part of the run explains the difference that `head` names.
 Verdict of_longer_waits(const std::string& head, const Model& model, const Analysis& slow,
                         bool has_messages) {
-  Verdict verdict = has_messages ? of_waiting(slow) : of_unknown_idleness(model, slow);
+  Verdict verdict = has_messages ? of_waiting(model, slow) : of_unknown_idleness(model, slow);
   verdict.sentences[0] = fmt::format(
       "{}: {}.", head,
       has_messages
@@ -552,13 +577,14 @@ std::string text_of(const Verdict& verdict) {
 }
 
 std::string json_of(const Verdict& verdict, std::int64_t duration,
-                    const std::vector<std::string>& gaps) {
+                    const std::vector<std::string>& gaps, const std::string& not_modelled) {
   using Json = nlohmann::ordered_json;
   Json all = {{"bound", verdict.bound},        {"cause", verdict.cause},
               {"place", verdict.place},        {"duration_ns", duration},
               {"share", verdict.share},        {"without_ns", verdict.without_ns},
               {"sentences", verdict.sentences}};
   if (!gaps.empty()) all["partial"] = gaps;
+  if (!not_modelled.empty()) all["not_modelled"] = not_modelled;
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1697,6 +1697,37 @@ TEST_F(TraceTool, Verdicts_NameTheBound) {
   }
 }
 
+// Two ranks with two workers each, of which nothing is known but when tasks ran.
+TEST_F(TraceTool, VerdictsOnImbalanceAndWaiting_NameAPlace) {
+  using shoal::trace::Fact;
+  struct Case {
+    std::string bound;
+    int until_0 = 0;  // tasks of rank 0 fill this time of 100 ms, and those of rank 1 the other
+    int until_1 = 0;
+  };
+  for (const auto& [bound, until_0, until_1] : std::vector<Case>{
+           {"imbalance", 100, 40}, {"work", 76, 70}, {"work", 70, 76}, {"waiting", 10, 10}}) {
+    const std::string trace = file(fmt::format("{} {}", bound, until_0));
+    for (const std::uint32_t process : {0U, 1U}) {
+      PausedWorld world(process);
+      world.at(0, 0, [] { describe_name(Fact::place, "step", "tests/steps.cpp:7"); });
+      for (const std::size_t worker : {0U, 1U}) {
+        const int until = process == 0 ? until_0 : until_1;
+        world.fill(worker, 0, std::min(until, 99));
+        world.add_task(worker, 99, 100, std::min(until, 99));
+      }
+      world.record(trace);
+    }
+    shoal::trace::merge(shoal::trace::find_parts(trace), trace);
+    const Analysed run(trace);
+    const Verdict verdict = verdict_on(run.model, run.found);
+    EXPECT_EQ(verdict.bound, bound) << trace;
+    EXPECT_THAT(verdict.cause, IsEmpty());
+    EXPECT_EQ(verdict.place, "tests/steps.cpp:7");
+    EXPECT_THAT(verdict.sentences[2], HasSubstr("('step', tests/steps.cpp:7)"));
+  }
+}
+
 TEST_F(TraceTool, VerdictOnADifference_NamesWhatHasGrown) {
   const Analysed before(record(rounds_world(4, 30, 100'000), "before"));
   TraceWorld world = rounds_world(4, 30, 100'000);

@@ -7,6 +7,8 @@
 //
 // Work is time asleep, which other programs on the machine do not prolong by much; in simulated
 // runs (--sim-dry) it is virtual time. Causes that are about processors have work in CPU time.
+//
+// A comment "Place" stands above each line that a verdict on these programs may name.
 
 #include <shoal/loops.hpp>
 #include <shoal/object.hpp>
@@ -70,8 +72,10 @@ Rank next_of(const World& world, int distance = 1) {
 void bound(World& world, const Plan& plan) {
   for (int i = 0; i < 40 * plan.size; ++i) {
     if (plan.opposite) {
+      // Place: bound opposite
       world.spawn([] { work(2000); }, {.name = "cell"});
     } else {
+      // Place: bound
       world.spawn([] { work(2000); }, {.worker = WorkerId(0), .bound = true, .name = "cell"});
     }
   }
@@ -80,6 +84,7 @@ void bound(World& world, const Plan& plan) {
 
 /// All work is in handlers; opposite: in tasks that the messages make.
 void handlers(World& world, const Plan& plan) {
+  // Place: handlers*
   const auto cell = world.make_am(
       [](int) { work(2000); },
       {.delivery = plan.opposite ? Delivery::task : Delivery::inlined, .name = "cell"});
@@ -94,6 +99,7 @@ void uneven_steps(World& world, const Plan& plan, const std::function<void()>& e
   for (int step = 0; step < 10 * plan.size; ++step) {
     for (int i = 0; i < 2 * count; ++i) {
       const bool is_long = i == 2 * count - 1 && step % world.size() == world.rank();
+      // Place: steps*, fences*
       world.spawn([is_long] { work(is_long ? 8000 : 2000); }, {.name = "cell"});
     }
     if (!plan.opposite) end();
@@ -120,6 +126,7 @@ void fences(World& world, const Plan& plan) {
 void insertion(World& world, const Plan& plan) {
   for (int i = 0; i < 40 * plan.size; ++i) {
     if (!plan.opposite) work(2000);
+    // Place: insertion*
     world.spawn([] { work(2000); }, {.name = "cell"});
   }
   world.wait();
@@ -134,6 +141,7 @@ void lock(World& world, const Plan& plan) {
   }
   for (int i = 0; i < count; ++i) {
     shoal::Mutex& mutex = *mutexes[plan.opposite ? static_cast<std::size_t>(i) : 0];
+    // Place: lock*
     world.spawn(
         [&mutex] {
           mutex.lock();
@@ -147,6 +155,7 @@ void lock(World& world, const Plan& plan) {
 
 /// Tasks that need processors: for narrow masks and many workers.
 void spins(World& world, const Plan& plan) {
+  // Place: spins
   for (int i = 0; i < 60 * plan.size; ++i) world.spawn([] { spin(3000); }, {.name = "cell"});
   world.wait();
 }
@@ -166,14 +175,19 @@ void memory(World& world, const Plan& plan) {
   std::function<void(int)> alone;
   const auto together = [&] {
     pass();
+    // Place: memory*
     if (--left_together == 0) world.spawn([&alone] { alone(-8); }, {.name = "pass"});
   };
   alone = [&](int left) {  // up to the others if it is positive, and behind them if negative
     pass();
+    // Place: memory*
     if (left > 1) world.spawn([&alone, left] { alone(left - 1); }, {.name = "pass"});
+    // Place: memory*
     if (left < -1) world.spawn([&alone, left] { alone(left + 1); }, {.name = "pass"});
+    // Place: memory*
     for (int i = 0; left == 1 && i < 40 * plan.size; ++i) world.spawn(together, {.name = "pass"});
   };
+  // Place: memory*
   world.spawn([&alone] { alone(8); }, {.name = "pass"});
   world.wait();
 }
@@ -181,6 +195,7 @@ void memory(World& world, const Plan& plan) {
 /// Steps on all ranks, each after the last step of all.
 void run_steps(World& world, int count, const std::function<void(int step)>& body) {
   using Key = std::array<int, 2>;  // step, rank
+  // Place: slow*, outlier*, healthy 1
   shoal::TaskGraph<Key> graph(world, "step");
   graph.set_rank([](Key k) { return Rank(k[1]); })
       .set_indegree([&](Key k) { return k[0] == 0 ? 1 : world.size(); })
@@ -219,11 +234,14 @@ void overloaded(World& world, const Plan& plan) {
   const int count = (is_loaded ? 30 : 8) * plan.size;
   std::function<void(int)> chain = [&](int left) {
     work(3000);
+    // Place: overloaded opposite
     if (left > 1) world.spawn([&chain, left] { chain(left - 1); }, {.name = "cell"});
   };
   if (plan.opposite) {
+    // Place: overloaded opposite
     world.spawn([&chain, count] { chain(count); }, {.name = "cell"});
   } else {
+    // Place: overloaded
     for (int i = 0; i < count; ++i) world.spawn([] { work(3000); }, {.name = "cell"});
   }
   world.wait();
@@ -243,6 +261,7 @@ void priority(World& world, const Plan& plan) {
         world.spawn([] { work(1500); }, {.name = "update"});
         continue;
       }
+      // Place: priority*
       world.spawn(
           [&, panel] {
             work(3000);
@@ -272,7 +291,9 @@ void run_panels(World& world, const Plan& plan, std::shared_ptr<shoal::FlowSched
     work(2000);
     ++value;
   });
+  // Place: flow_* opposite
   for (const auto& part : parts) flow.insert(update, read_write(part));
+  // Place: flow_*
   for (int k = 0; k < panels; ++k) flow.insert(panel, read_write(chain));
   flow.wait();
 }
@@ -299,6 +320,7 @@ void hot(World& world, const Plan& plan) {
   const int rounds = 100 * plan.size;
   const std::vector<double> data(1 << 15, 1.0);
   std::function<void(Rank, int)> answer;
+  // Place: hot*
   const auto large = world.make_am(
       [&](int from, int left, const std::vector<double>& values) {
         if (values.size() == data.size()) answer(Rank(from), left - 1);
@@ -319,9 +341,11 @@ void hot(World& world, const Plan& plan) {
 void receiver(World& world, const Plan& plan) {
   const int rounds = 5 * plan.size;
   std::function<void(int)> ask;
+  // Place: receiver opposite
   const auto reply = world.make_am([&](int left) { ask(left - 1); },
                                    {.delivery = Delivery::task, .name = "reply"});
   const auto question =
+      // Place: receiver opposite
       world.make_am([&](int left) { reply.send(Rank(0), left); }, {.name = "question"});
   ask = [&](int left) {
     work(1000);
@@ -330,9 +354,11 @@ void receiver(World& world, const Plan& plan) {
   if (world.rank() == 0) world.spawn([&] { ask(rounds); }, {.name = "asker"});
   std::function<void(int)> longs = [&](int left) {
     work(30'000);
+    // Place: receiver
     if (left > 1) world.spawn([&longs, left] { longs(left - 1); }, {.name = "long"});
   };
   if (world.rank() == 1 && !plan.opposite) {
+    // Place: receiver
     world.spawn([&] { longs(rounds - 1); }, {.name = "long"});
   }
   world.wait();
@@ -343,8 +369,10 @@ void receiver(World& world, const Plan& plan) {
 void window(World& world, const Plan& plan) {
   const int count = 500 * plan.size;
   const std::vector<double> data(128, 1.0);
+  // Place: window
   const auto take = world.make_am([](const std::vector<double>&) { spin(20); }, {.name = "take"});
   if (world.rank() == 0) {
+    // Place: window opposite
     world.spawn(
         [&] {
           for (int i = 0; i < count; ++i) {
@@ -360,6 +388,7 @@ void window(World& world, const Plan& plan) {
 /// Neighbours exchange messages, of which each needs the one before: for links that are slow.
 void link(World& world, const Plan& plan) {
   std::function<void(Rank, int)> answer;
+  // Place: link*
   const auto ball = world.make_am([&](int from, int left) { answer(Rank(from), left - 1); },
                                   {.delivery = Delivery::task, .name = "ball"});
   answer = [&](Rank to, int left) {
@@ -374,6 +403,7 @@ void link(World& world, const Plan& plan) {
 void shorts(World& world, const Plan& plan) {
   const int count = plan.opposite ? 200 * plan.size : 20'000 * plan.size;
   for (int i = 0; i < count; ++i) {
+    // Place: short*
     world.spawn(
         [&plan] {
           if (plan.opposite) return work(1000);
@@ -467,6 +497,7 @@ void diamond(World& world, const Plan& plan) {
 // --- healthy programs
 
 void bag_of_tasks(World& world) {
+  // Place: healthy 0
   for (int i = 0; i < 120; ++i) world.spawn([] { work(2000); }, {.name = "cell"});
   world.wait();
 }
@@ -478,8 +509,10 @@ void stencil(World& world) {
 void chain(World& world) {
   std::function<void(int)> next = [&](int left) {
     work(2000);
+    // Place: healthy 2
     if (left > 0) world.spawn([&next, left] { next(left - 1); }, {.name = "link"});
   };
+  // Place: healthy 2
   world.spawn([&next] { next(40); }, {.name = "link"});
   world.wait();
 }
@@ -487,6 +520,7 @@ void chain(World& world) {
 void balanced_steps(World& world) {
   for (int step = 0; step < 8; ++step) {
     for (int i = 0; i < 4 * world.worker_count(); ++i) {
+      // Place: healthy 3
       world.spawn([] { work(4000); }, {.name = "cell"});
     }
     world.wait();
@@ -496,11 +530,13 @@ void balanced_steps(World& world) {
 void ring(World& world) {
   std::function<void(int)> pass;
   const auto token =
+      // Place: healthy 4
       world.make_am([&](int left) { pass(left); }, {.delivery = Delivery::task, .name = "token"});
   pass = [&](int left) {
     work(1500);
     if (left > 0) token.send(next_of(world), left - 1);
   };
+  // Place: healthy 4
   if (world.rank() == 0) world.spawn([&] { pass(40); }, {.name = "token"});
   world.wait();
 }
@@ -510,6 +546,7 @@ void all_to_all(World& world) {
   const auto add = world.make_am(
       [&](int from, int value) { sums[static_cast<std::size_t>(from)] += value; }, {.name = "add"});
   for (int i = 0; i < 20; ++i) {
+    // Place: healthy 5
     world.spawn(
         [&, i] {
           work(3000);
@@ -527,9 +564,11 @@ void split(World& world) {
     work(1500);
     if (depth == 0) return;
     for (int i = 0; i < 2; ++i) {
+      // Place: healthy 6
       world.spawn([&halves, depth] { halves(depth - 1); }, {.name = "half"});
     }
   };
+  // Place: healthy 6
   world.spawn([&halves] { halves(6); }, {.name = "half"});
   world.wait();
 }
@@ -547,6 +586,7 @@ void flow_of_tiles(World& world) {
   });
   for (int sweep = 0; sweep < 8; ++sweep) {
     for (std::size_t i = 1; i < tile.size(); ++i) {
+      // Place: healthy 7
       flow.insert(relax, read(tile[i - 1]), read_write(tile[i]));
     }
   }
@@ -557,6 +597,7 @@ void locked_counters(World& world) {
   shoal::Mutex mutex(world, "counter");
   long count = 0;
   for (int i = 0; i < 80; ++i) {
+    // Place: healthy 8
     world.spawn(
         [&] {
           work(3000);
@@ -571,6 +612,7 @@ void locked_counters(World& world) {
 
 void bound_evenly(World& world) {
   for (int i = 0; i < 20 * world.worker_count(); ++i) {
+    // Place: healthy 9
     world.spawn([] { work(3000); },
                 {.worker = WorkerId(i % world.worker_count()), .bound = true, .name = "cell"});
   }
@@ -579,8 +621,10 @@ void bound_evenly(World& world) {
 
 /// A chain of tasks, each of which waits in its middle for the one before.
 void relay(World& world) {
+  // Place: healthy 10
   shoal::Future<void> last = world.async([] { work(4000); }, {.name = "link"});
   for (int i = 1; i < 30; ++i) {
+    // Place: healthy 10
     last = world.async(
         [before = std::move(last)]() mutable {
           before.get();

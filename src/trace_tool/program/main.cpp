@@ -85,11 +85,13 @@ int run_why(const Arguments& with) {
   const Analysis analysis = analyse(model);
   const Verdict verdict = verdict_on(model, analysis);
   const std::string partial = partial_text(model.gaps());
+  const std::string not_modelled = not_modelled_text(model.input());
   if (with.json) {
-    print("{}", json_of(verdict, analysis.duration, model.gaps()));
+    print("{}", json_of(verdict, analysis.duration, model.gaps(), not_modelled));
   } else {
     print("{}{}{}", partial, partial.empty() ? "" : "\n", text_of(verdict));
     for (const std::string& note : analysis.notes) print("Note: {}.\n", note);
+    if (!not_modelled.empty()) print("Note: {}.\n", not_modelled);
   }
   return 0;
 }
