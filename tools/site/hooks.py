@@ -2,6 +2,7 @@
 package for Python, links from there to the guides, the foot of each page, and the order of what the
 search finds."""
 import ast
+import html
 import inspect
 import pathlib
 import re
@@ -152,6 +153,11 @@ def guides_of_reference(docs):
     return guides
 
 
+def with_foot(page, text):
+    """A page of Doxygen that ends as those of mkdocs."""
+    return page.replace('<li class="footer">', f'<li class="footer">{html.escape(text)} ', 1)
+
+
 def with_guides(page, guides):
     """A page of Doxygen that begins with links to the guides about it."""
     links = ", ".join(f'<a href="../{stem}.html">{title}</a>' for stem, title in guides)
@@ -164,8 +170,9 @@ def on_files(files, config):
     guides = guides_of_reference(pathlib.Path(config.docs_dir))
     for path in sorted(REFERENCE.rglob("*")):
         name = path.relative_to(REFERENCE).as_posix()
-        if name in guides:
-            source = {"content": with_guides(path.read_text(), guides[name])}
+        if path.suffix == ".html":
+            page = with_foot(path.read_text(), config.copyright)
+            source = {"content": with_guides(page, guides[name]) if name in guides else page}
         else:
             source = {"abs_src_path": str(path.resolve())}
         if path.is_file():
