@@ -55,7 +55,8 @@ int main() {
   std::vector<int> records = {5, 3, 4, 1, 2};
   runtime.async([&] { shoal::parallel_sort(records); }).get();
 
-  // A job that a thread of the program may stop: its loops skip the iterations that have not begun.
+  // A job that a thread of the program may stop: its loops skip the iterations that have not begun,
+  // and what waits in it ends.
   std::stop_source button;
   auto job = runtime.async([token = button.get_token()] {
     shoal::TaskGroup group("job");

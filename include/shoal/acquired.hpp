@@ -74,6 +74,9 @@ class TeamWait final : public sched::Waitable {
   [[nodiscard]] bool needs(const sched::Task& task) const override { return what_.needs(task); }
   [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
   [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &team_; }
+  [[nodiscard]] sched::Cancellable cancellable() const override {
+    return sched::Cancellable::by_team;
+  }
 
  private:
   sched::Completion& what_;

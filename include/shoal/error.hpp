@@ -88,10 +88,10 @@ class StuckError : public Error {
   using Error::Error;
 };
 
-/// The wait of a task was cancelled, because its world has failed or ends. The call in which the
-/// task waits throws it, so that the stack of the task unwinds; let it pass. A destructor that
-/// waits cannot let it pass: the process would terminate there without the reason of the failure.
-/// Catch it in the destructor, or do not wait there.
+/// The wait of a task was cancelled, because its world has failed or ends, or its TaskGroup was
+/// cancelled. The call in which the task waits throws it, so that the stack of the task unwinds;
+/// let it pass. A destructor that waits cannot let it pass: the process would terminate there
+/// without the reason of the failure. Catch it in the destructor, or do not wait there.
 class CancelledError : public Error {
  public:
   using Error::Error;

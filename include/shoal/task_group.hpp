@@ -14,13 +14,18 @@
 #include <string>
 #include <utility>
 
+namespace shoal::sched {
+
+class ParkedList;
+}
+
 namespace shoal {
 
 /// Structured concurrency: the tasks of a group have ended before wait() returns and before the
 /// group is destroyed. The first exception of one cancels the group and is thrown by wait(); it
 /// does not fail the world, unless wait() is never called. Groups nest: cancelling one cancels
 /// those that its tasks make. A group may be used again after wait(), also after an error or
-/// cancel(): the next spawn() begins anew.
+/// cancel(): the next spawn() begins anew. See also Deadline.
 ///
 /// **Caller**: a task or the main function makes it, waits for it and destroys it; its tasks may
 /// spawn more into it.
@@ -69,14 +74,14 @@ class TaskGroup {
   /// itself (such a task must not destroy the group either); when the world has failed,
   /// CancelledError, in the main function TaskError or StuckError once everything has ended.
   void wait();
-  /// Asks the tasks to end soon: those that have not begun do not run, the others may look at
-  /// is_cancelled(). It holds for what is spawned until the next wait() has returned. Any thread.
-  void cancel() {
-    cancelled_.store(Cancelled::yes, std::memory_order_release);
-    // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
-    // flag.
-    outermost_.cancels_.fetch_add(1, std::memory_order_release);
-  }
+  /// Ends the tasks soon: those that have not begun do not run; those that wait, now or later, get
+  /// CancelledError there, which the group drops; the others may look at is_cancelled(). A wait
+  /// goes on that is part of an operation of a team, which Team::cancel() ends, and one for the
+  /// tasks of a nested group or for the iterations of a loop, which end soon themselves. It holds
+  /// for what is spawned until the next wait() has returned. **Caller**: any thread. **Blocks**:
+  /// never. **Cost**: a look at each parked task of the rank. **Lifetime**: it returns before the
+  /// group is destroyed.
+  void cancel();
   /// Whether the tasks are to end; after wait(), whether those were. Any thread.
   [[nodiscard]] bool is_cancelled() const;
 
@@ -85,6 +90,8 @@ class TaskGroup {
   enum class Cancelled : std::uint8_t { no, yes, past };
 
   friend bool is_cancelled();
+  friend class sched::ParkedList;
+  friend class Deadline;
 
   /// Tasks that have not ended, and one more for the group itself until it is joined. When the
   /// world fails, the tasks end by themselves, and the group must outlive them.
@@ -102,12 +109,14 @@ class TaskGroup {
       end_last();
     }
     void wait();
+    /// No task but the caller's has begun that has not ended. **Caller**: a task of the group.
+    [[nodiscard]] bool has_one() const { return open_.load(std::memory_order_relaxed) == 1; }
     /// Begins anew. **Precondition**: no waiter and no task.
     void reset() { open_.store(1, std::memory_order_relaxed); }
 
     bool enlist(sync::Waiter& waiter) override;
     [[nodiscard]] std::string describe() const override;
-    [[nodiscard]] bool is_cancellable() const override { return false; }
+    [[nodiscard]] sched::Cancellable cancellable() const override { return sched::Cancellable::no; }
     [[nodiscard]] bool is_over() const override;
     [[nodiscard]] bool needs(const sched::Task& task) const override {
       return task.group == &group_;
@@ -143,6 +152,9 @@ class TaskGroup {
     F f_;
   };
   static TaskGroup* current();
+  /// Returns whether `other` is this group, or nests in it.
+  [[nodiscard]] bool holds(const TaskGroup* other) const;
+  void set_cancelled();
   [[nodiscard]] bool inherits_cancel() const;
   void join();
   void begin_anew();

@@ -75,6 +75,9 @@ class SequenceProgress::Wait final : public sched::Waitable {
     return false;
   }
   [[nodiscard]] const sched::TaskScope* ending_scope() const override { return &progress_.team_; }
+  [[nodiscard]] sched::Cancellable cancellable() const override {
+    return sched::Cancellable::by_team;
+  }
   [[nodiscard]] std::string describe() const override {
     return fmt::format("{} of flow '{}', with {} tasks and transfers under way", what_,
                        progress_.flow_, progress_.under_way());

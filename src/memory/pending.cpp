@@ -80,7 +80,7 @@ class Pending::EndOfWriting final : public sched::Waitable {
     return true;
   }
   [[nodiscard]] std::string describe() const override { return "the end of a transfer"; }
-  [[nodiscard]] bool is_cancellable() const override { return false; }
+  [[nodiscard]] sched::Cancellable cancellable() const override { return sched::Cancellable::no; }
   void wait() { wait_here(); }
 
  private:

@@ -152,7 +152,7 @@ class Turn final : public sched::Waitable {
   bool withdraw(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] bool ends_by_itself() const override { return true; }
-  [[nodiscard]] bool is_cancellable() const override { return false; }
+  [[nodiscard]] sched::Cancellable cancellable() const override { return sched::Cancellable::no; }
 
  private:
   /// The wait of runners that have not begun.
@@ -164,7 +164,7 @@ class Turn final : public sched::Waitable {
     bool withdraw(sync::Waiter& waiter) override;
     [[nodiscard]] std::string describe() const override { return turn_.describe(); }
     [[nodiscard]] bool ends_by_itself() const override { return true; }
-    [[nodiscard]] bool is_cancellable() const override { return false; }
+    [[nodiscard]] sched::Cancellable cancellable() const override { return sched::Cancellable::no; }
 
    private:
     Turn& turn_;

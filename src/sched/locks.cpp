@@ -120,16 +120,14 @@ class ConditionVariable::Ticket final : public sched::Waitable {
     condition.coming_.push_back(number_);
   }
   // After the waiter was in the list it is not in coming_ any more, and the condition may not exist
-  // any more.
+  // any more. One that was refused on the way leaves its notification to another one.
   ~Ticket() {
-    if (arrived_) return;
-    const sync::Lock lock(condition_.mutex_);
-    std::erase(condition_.coming_, number_);
+    if (!arrived_ && !leave()) condition_.notify_one();
   }
   bool enlist(sync::Waiter& waiter) override {
     arrived_ = true;  // before another thread can wake the task
     const sync::Lock lock(condition_.mutex_);
-    if (std::erase(condition_.coming_, number_) == 0) return false;  // notified on the way
+    if (!come()) return false;
     condition_.waiters_.push(waiter);
     return true;
   }
@@ -144,6 +142,15 @@ class ConditionVariable::Ticket final : public sched::Waitable {
   [[nodiscard]] bool wait_until(std::uint64_t due_ns) { return wait_here_until(due_ns); }
 
  private:
+  /// Returns false if it was notified on the way.
+  bool come() SHOAL_REQUIRES(condition_.mutex_) {
+    return std::erase(condition_.coming_, number_) != 0;
+  }
+  bool leave() {
+    const sync::Lock lock(condition_.mutex_);
+    return come();
+  }
+
   ConditionVariable& condition_;
   std::uint64_t number_ = 0;
   bool arrived_ = false;
@@ -174,7 +181,12 @@ void ConditionVariable::wait_unlocked(std::unique_lock<Mutex>& lock, Wait wait) 
     lock.lock();
     throw;
   }
-  lock.lock();
+  try {
+    lock.lock();
+  } catch (const CancelledError&) {
+    notify_one();  // others have to see what it was notified of
+    throw;
+  }
 }
 
 void ConditionVariable::notify_one() {

@@ -4,6 +4,7 @@
 #include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/dependencies.hpp>
 #include <shoal/detail/trace/probes.hpp>
+#include <shoal/task_group.hpp>
 
 #include "sched/live.hpp"
 #include "sched/traced.hpp"
@@ -166,6 +167,8 @@ void wait_for(Waitable& what) {
     if (end == WaitEnd::over) return;
     if (end == WaitEnd::ended) throw_ended(what);
     if (notified_by_scope) scheduler.scope().throw_to_main();
+    if (task.group != nullptr && !task.scope->failed())
+      throw CancelledError(what.describe() + ": the task group was cancelled");
     tell_main_of_failure(scheduler);
   } else {
     const ForeignUse use(scheduler);

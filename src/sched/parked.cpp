@@ -3,6 +3,7 @@
 #include <shoal/detail/sched/long_task.hpp>
 #include <shoal/detail/sched/waiting_tasks.hpp>
 #include <shoal/error.hpp>
+#include <shoal/task_group.hpp>
 
 #include <fmt/format.h>
 
@@ -62,11 +63,12 @@ void ParkedList::unlink(ParkedWaiter& one) {
 bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
   const sync::Quiet quiet;
   const sync::Lock lock(mutex_);
-  // A failure that comes after this look finds it in the list.
-  const bool is_refused =
-      (scope != nullptr && scope->failed()) || (closed_to_threads_ && one.task == nullptr);
+  // A failure or a cancellation that comes after this look finds it in the list.
+  const bool is_refused = (scope != nullptr && scope->failed()) ||
+                          (closed_to_threads_ && one.task == nullptr) ||
+                          (one.leaves_with_group() && one.task->group->is_cancelled());
   one.ended = !is_refused && one.ending_scope != nullptr && one.ending_scope->failed();
-  if ((is_refused || one.ended) && one.is_cancellable) {
+  if ((is_refused || one.ended) && one.cancellable != Cancellable::no) {
     static_cast<void>(one.waitable->withdraw(one));  // as if it had stood there
     one.cancelled = true;
     return false;
@@ -85,7 +87,7 @@ bool ParkedList::enlist(ParkedWaiter& one, const TaskScope* scope) {
 
 bool ParkedList::take_out(Parked& one, Parked*& taken) {
   auto& waiter = static_cast<ParkedWaiter&>(one);
-  if (!one.is_cancellable || !one.waitable->withdraw(waiter)) return false;
+  if (one.cancellable == Cancellable::no || !one.waitable->withdraw(waiter)) return false;
   one.cancelled = true;
   one.taken_next = std::exchange(taken, &one);
   return true;
@@ -117,6 +119,19 @@ int ParkedList::cancel(const TaskScope* scope) {
     }
   }
   return release(taken, !main);
+}
+
+void ParkedList::cancel(const TaskGroup& group) {
+  Parked* taken = nullptr;
+  {
+    const sync::Lock lock(mutex_);
+    for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
+      if (one->waitable == nullptr || one->task == nullptr) continue;
+      if (!group.holds(one->task->group) || !one->leaves_with_group()) continue;
+      static_cast<void>(take_out(*one, taken));
+    }
+  }
+  release(taken, true);
 }
 
 void ParkedList::close_to_threads() {
@@ -338,6 +353,10 @@ void WaitingTasks::cancel(const TaskScope& scope) {
   for (const auto& list : lists_) list->cancel(&scope);
 }
 
+void WaitingTasks::cancel(const TaskGroup& group) {
+  for (const auto& list : lists_) list->cancel(group);
+}
+
 bool WaitingTasks::cancel_main() {
   int count = 0;
   for (const auto& list : lists_) count += list->cancel(nullptr);
@@ -348,7 +367,7 @@ std::string WaitingTasks::keeps_main() const {
   std::string where;
   for (const auto& list : lists_) {
     list->for_each([&where](const Parked& one) {
-      if (one.is_waiting_main() && !one.is_cancellable) where = one.where();
+      if (one.is_waiting_main() && one.cancellable == Cancellable::no) where = one.where();
     });
   }
   return where;

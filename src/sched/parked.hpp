@@ -42,10 +42,10 @@ struct Parked {
   std::uint64_t due_ns = 0;     // deadline of the wait; 0: none
   bool ends_by_itself = false;  // of `waitable`, which may be gone while this is being woken
   bool polls = false;           // that, or yield(): to go on is no progress of the program
-  bool is_cancellable = true;   // likewise
-  const TaskScope* ending_scope = nullptr;  // likewise; not the world's, whose failure ends all
-  bool counted = true;                      // for detection it runs
-  bool has_begun = true;                    // false: a task of submit_after(), in no count yet
+  Cancellable cancellable = Cancellable::yes;  // likewise
+  const TaskScope* ending_scope = nullptr;     // likewise; not the world's, whose failure ends all
+  bool counted = true;                         // for detection it runs
+  bool has_begun = true;                       // false: a task of submit_after(), in no count yet
   bool cancelled = false;        // set by the thread that takes it out of what it waits for
   bool ended = false;            // likewise; by the failure of ending_scope
   bool in_list = false;          // guarded by the list's lock
@@ -57,7 +57,7 @@ struct Parked {
     waitable = &one;
     ends_by_itself = polls = one.ends_by_itself();
     if (ends_by_itself) due_ns = one.due_ns();
-    is_cancellable = one.is_cancellable();
+    cancellable = one.cancellable();
     ending_scope = one.ending_scope();
     if (ending_scope != nullptr && ending_scope->outer() == nullptr) ending_scope = nullptr;
   }
@@ -69,6 +69,10 @@ struct Parked {
   [[nodiscard]] bool is_within(const TaskScope& scope) const {
     return task != nullptr && !task->is_main() ? task->scope->is_within(scope)
                                                : scope.outer() == nullptr;
+  }
+  /// Returns whether its wait ends when its TaskGroup is cancelled.
+  [[nodiscard]] bool leaves_with_group() const {
+    return cancellable == Cancellable::yes && task != nullptr && task->group != nullptr;
   }
   /// Returns whether it is the main function, in a wait that only other tasks can end: its scope
   /// keeps track of that.
@@ -99,8 +103,8 @@ class ParkedList {
     link(one);
   }
   /// Adds a waiter to this list and to that of its Waitable, in one step: a cancellation never
-  /// finds it in only one. Returns false if there is no need to wait, or if the scope has failed
-  /// and the wait is cancelled; then it is not added.
+  /// finds it in only one. Returns false if there is no need to wait, or if the scope has failed or
+  /// the task's group was cancelled, and so is the wait; then it is not added.
   bool enlist(ParkedWaiter& one, const TaskScope* scope);
   void remove(ParkedWaiter& one) {
     const sync::Quiet quiet;
@@ -112,6 +116,8 @@ class ParkedList {
   /// them continue; without a scope, only that of the main function, without telling its scope.
   /// Returns the number of waits.
   int cancel(const TaskScope* scope);
+  /// Likewise for the tasks of a group, and of those that nest in it.
+  void cancel(const TaskGroup& group);
 
   /// The run of the rank has ended: cancels the waits of threads of the program, now and from now
   /// on.

@@ -1,6 +1,7 @@
 #include <shoal/task_group.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/waiting_tasks.hpp>
 #include <shoal/error.hpp>
 
 #include <fmt/format.h>
@@ -29,6 +30,25 @@ TaskGroup::~TaskGroup() {
   if (const std::exception_ptr error = take_error(); error != nullptr) {
     scheduler_.leave_error(scope_, name_, error);
   }
+}
+
+void TaskGroup::set_cancelled() {
+  cancelled_.store(Cancelled::yes, std::memory_order_release);
+  // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
+  // flag.
+  outermost_.cancels_.fetch_add(1, std::memory_order_release);
+}
+
+// A task that is about to park looks at the group under the lock of its list, and is in the list
+// when it gives that up. So it sees the flag, or is found here.
+void TaskGroup::cancel() {
+  set_cancelled();
+  scheduler_.waiting().cancel(*this);
+}
+
+bool TaskGroup::holds(const TaskGroup* other) const {
+  while (other != nullptr && other->depth_ > depth_) other = other->outer_;
+  return other == this;
 }
 
 bool TaskGroup::is_cancelled() const {
@@ -101,7 +121,8 @@ void TaskGroup::keep(std::exception_ptr error) {
     const sync::Lock lock(mutex_);
     if (error_ == nullptr) error_ = std::move(error);
   }
-  cancel();
+  set_cancelled();
+  if (!children_.has_one()) scheduler_.waiting().cancel(*this);
 }
 
 std::exception_ptr TaskGroup::take_error() {
@@ -111,9 +132,7 @@ std::exception_ptr TaskGroup::take_error() {
 
 // Waits for the tasks. The wait may throw; then the next call continues it.
 void TaskGroup::join() {
-  const TaskGroup* group = current();
-  while (group != nullptr && group->depth_ > depth_) group = group->outer_;
-  SHOAL_CHECK(group != this, "wait() of '{}': the caller is one of its tasks, or made by one",
+  SHOAL_CHECK(!holds(current()), "wait() of '{}': the caller is one of its tasks, or made by one",
               name_);
   if (!std::exchange(joins_, true)) children_.end_one();
   children_.wait();

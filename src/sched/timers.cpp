@@ -107,7 +107,7 @@ class TimedWait final : public Waitable, private Timer, private sync::Waiter {
   [[nodiscard]] const Task* holder() const override { return what_.holder(); }
   [[nodiscard]] bool ends_by_itself() const override { return true; }
   [[nodiscard]] std::uint64_t due_ns() const override { return due_ns_; }
-  [[nodiscard]] bool is_cancellable() const override { return what_.is_cancellable(); }
+  [[nodiscard]] Cancellable cancellable() const override { return what_.cancellable(); }
   [[nodiscard]] bool is_over() const override { return what_.is_over(); }
   [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
   /// Returns whether the thing has come, before its time or at it. **Errors**: as wait_for().

@@ -7,6 +7,7 @@
 #include <shoal/detail/trace/probes.hpp>
 #include <shoal/key.hpp>
 #include <shoal/machine.hpp>
+#include <shoal/task_group.hpp>
 #include <shoal/world.hpp>
 
 #include <fmt/format.h>
@@ -389,8 +390,8 @@ int Machine::part_of(Rank rank, MachineLevel level) const {
 /// Belongs to its Deadline, and to the timer until that has expired.
 class Deadline::Alarm final : public sched::Timer {
  public:
-  Alarm(TeamCore& team, std::string reason)
-      : scheduler_(team.scheduler()), team_(&team), reason_(std::move(reason)) {}
+  Alarm(sched::Scheduler& scheduler, Function<void()> cancel)
+      : scheduler_(scheduler), cancel_(std::move(cancel)) {}
 
   static void set(const std::shared_ptr<Alarm>& alarm, std::uint64_t duration_ns) {
     alarm->set_ = alarm;
@@ -402,28 +403,34 @@ class Deadline::Alarm final : public sched::Timer {
       set_.reset();
     } else {  // it expires, or has
       const sync::Lock lock(mutex_);
-      team_ = nullptr;
+      cancel_ = nullptr;
     }
   }
 
  private:
   void expire() override {
     const std::shared_ptr<Alarm> alive = std::move(set_);
-    const sync::Lock lock(mutex_);  // the team ends after unset()
-    if (team_ != nullptr) team_->cancel(reason_);
+    const sync::Lock lock(mutex_);  // the team or group ends after unset()
+    if (cancel_) cancel_();
   }
 
   sched::Scheduler& scheduler_;
   sync::Mutex mutex_;
-  TeamCore* team_ SHOAL_GUARDED_BY(mutex_);
-  const std::string reason_;
+  Function<void()> cancel_ SHOAL_GUARDED_BY(mutex_);
   std::shared_ptr<Alarm> set_;  // this, while the timer is set
 };
 
-Deadline::Deadline(Team& team, std::uint64_t duration_ns, std::string reason, int /*of_ns*/)
-    : alarm_(std::make_shared<Alarm>(core_of(team), std::move(reason))) {
+Deadline::Deadline(sched::Scheduler& scheduler, std::uint64_t duration_ns, Function<void()> cancel)
+    : alarm_(std::make_shared<Alarm>(scheduler, std::move(cancel))) {
   Alarm::set(alarm_, duration_ns);
 }
+
+Deadline::Deadline(Team& team, std::uint64_t duration_ns, std::string reason, int /*of_ns*/)
+    : Deadline(core_of(team).scheduler(), duration_ns,
+               [core = &core_of(team), reason = std::move(reason)] { core->cancel(reason); }) {}
+
+Deadline::Deadline(TaskGroup& group, std::uint64_t duration_ns, int /*of_ns*/)
+    : Deadline(group.scheduler_, duration_ns, [&group] { group.cancel(); }) {}
 
 Deadline::~Deadline() { alarm_->unset(); }
 

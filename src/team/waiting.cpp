@@ -40,6 +40,9 @@ class Meeting final : public sched::Waitable {
     const sync::Lock lock(core_.mutex);
     return core_.member.withdraw(waiter);
   }
+  [[nodiscard]] sched::Cancellable cancellable() const override {
+    return sched::Cancellable::by_team;
+  }
   [[nodiscard]] std::string describe() const override { return text(what_.text()); }
   [[nodiscard]] std::string trace_text() const override { return text(what_.name); }
 

@@ -1,5 +1,6 @@
 // Team::cancel() and Deadline: work that is dropped on all members, and what goes on beside it.
 
+#include <shoal/runtime.hpp>
 #include <shoal/shoal.hpp>
 
 #include "support/failed_runs.hpp"
@@ -15,7 +16,9 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -453,6 +456,76 @@ TEST(Deadline, ThatIsMet_DoesNothing) {
       if (!text.empty()) EXPECT_THAT(text, HasSubstr("its deadline has passed"));
     }
   });
+}
+
+// --- of a task group
+
+/// Tasks of a group, and of one that nests in it, wait for what never comes.
+void expect_deadline_of_group() {
+  shoal::Promise<int> never;
+  auto future = never.future();
+  std::atomic<int> cancelled{0};
+  bool goes_on = false;
+  shoal::TaskGroup group;
+  const Deadline deadline(group, microseconds(300));
+  group.spawn([&] {
+    shoal::TaskGroup inner;
+    inner.spawn([&] {
+      try {
+        goes_on = future.get() > 0;
+      } catch (const shoal::CancelledError&) {
+        ++cancelled;
+        throw;
+      }
+    });
+    inner.wait();
+  });
+  std::function<void()> again = [&] {  // begins tasks until they are dropped
+    try {
+      shoal::sleep_for(microseconds(10));
+    } catch (const shoal::CancelledError&) {
+      ++cancelled;
+    }
+    group.spawn(again);
+  };
+  group.spawn(again);
+  group.wait();
+  EXPECT_TRUE(group.is_cancelled());
+  EXPECT_GE(cancelled, 1);
+  EXPECT_FALSE(goes_on);
+}
+
+TEST(Deadline, OfATaskGroup_EndsItsTasks) {
+  expect_well([](World& world) {
+    expect_deadline_of_group();
+    world.async([] { expect_deadline_of_group(); }).get();
+    world.wait();
+    EXPECT_FALSE(world.is_cancelled());
+  });
+}
+
+TEST(Deadline, OfATaskGroupInARuntime_EndsItsTasks_AndSoDoesAThreadOfTheProgram) {
+  shoal::Runtime runtime({.ranks = 2, .workers = 2});
+  runtime.async([] { expect_deadline_of_group(); }).get();
+  std::stop_source button;
+  std::atomic<bool> waits{false};
+  auto job = runtime.async(Rank(1), [&waits, token = button.get_token()] {
+    shoal::Promise<int> never;
+    auto future = never.future();
+    shoal::TaskGroup group("job");
+    const std::stop_callback on_stop(token, [&group] { group.cancel(); });
+    group.spawn([&] {
+      waits = true;
+      static_cast<void>(future.get());
+    });
+    group.wait();
+    return group.is_cancelled();
+  });
+  while (!waits) std::this_thread::yield();
+  EXPECT_EQ(job.wait_for(std::chrono::milliseconds(1)), shoal::FutureStatus::timeout);
+  button.request_stop();
+  EXPECT_TRUE(job.get());
+  EXPECT_EQ(runtime.async([] { return 3; }).get(), 3);
 }
 
 }  // namespace runtime_cancel_test

@@ -276,7 +276,9 @@ class Stubborn final : public shoal::sched::WaitingRoom {
     return true;
   }
   [[nodiscard]] std::string describe() const override { return "a stubborn wait"; }
-  [[nodiscard]] bool is_cancellable() const override { return false; }
+  [[nodiscard]] shoal::sched::Cancellable cancellable() const override {
+    return shoal::sched::Cancellable::no;
+  }
   void wait() { wait_here(); }
 };
 

@@ -322,9 +322,9 @@ class Departing final : public shoal::sched::WaitingRoom {
     EXPECT_FALSE(departed_);
     return false;
   }
-  [[nodiscard]] bool is_cancellable() const override {
+  [[nodiscard]] shoal::sched::Cancellable cancellable() const override {
     EXPECT_FALSE(departed_);
-    return true;
+    return shoal::sched::Cancellable::yes;
   }
   void wait() { wait_here(); }
   [[nodiscard]] int waiting() const { return waiting_; }

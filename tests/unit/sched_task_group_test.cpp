@@ -1,6 +1,7 @@
 // Groups of tasks: no task is left behind, whatever happens.
 
 #include <shoal/future.hpp>
+#include <shoal/loops.hpp>
 #include <shoal/shoal.hpp>
 #include <shoal/sleep.hpp>
 #include <shoal/task_group.hpp>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace sched_task_group_test {
@@ -240,6 +242,324 @@ TEST_P(Groups, Cancelled_DoNotBeginTasksAndTellThoseThatRun) {
     group.wait();
     EXPECT_TRUE(inner_saw.load());
     EXPECT_EQ(ran.load(), 0);
+  });
+}
+
+// --- cancel() ends the waits of the tasks
+
+/// Text of the CancelledError of a wait.
+template <class Wait>
+std::string cancelled_text(Wait wait) {
+  try {
+    wait();
+  } catch (const shoal::CancelledError& error) {
+    return error.what();
+  }
+  return "it was not cancelled";
+}
+
+/// Waits that nothing ends but a cancellation.
+struct Waits {
+  explicit Waits(World& world) : mutex(world), semaphore(world, 0), latch(world, 1), full(world) {}
+
+  using Kind = std::function<void(Waits&)>;
+  static std::vector<Kind> kinds() {
+    return {
+        [](Waits& of) { of.future.wait(); },
+        [](Waits& of) { static_cast<void>(of.future.wait_for(1h)); },
+        [](Waits& of) { of.mutex.lock(); },
+        [](Waits& of) { static_cast<void>(of.mutex.try_lock_for(1h)); },
+        [](Waits& of) { of.semaphore.acquire(); },
+        [](Waits& of) { of.latch.wait(); },
+        [](Waits& of) { static_cast<void>(of.full.read_fe()); },
+        [](Waits& /*of*/) { shoal::sleep_for(1h); },
+        [](Waits& of) {  // an iteration of a loop, on whichever task
+          shoal::parallel_for(0, 2, [&of](int) { of.future.wait(); });
+        },
+        [](Waits& of) {  // the condition's lock is not taken again
+          shoal::Mutex own;
+          shoal::ConditionVariable condition;
+          std::unique_lock lock(own);
+          const auto wait = [&] { condition.wait(lock); };
+          EXPECT_THAT(cancelled_text(wait), HasSubstr("wait() of condition"));
+          EXPECT_FALSE(lock.owns_lock());
+          of.future.wait();  // refused
+        },
+    };
+  }
+
+  Promise<void> promise{"never"};
+  shoal::SharedFuture<void> future = promise.future().share();
+  shoal::Mutex mutex;
+  shoal::Semaphore semaphore;
+  shoal::Latch latch;
+  shoal::FullEmpty<int> full;
+};
+
+/// A group whose tasks wait in all ways, in it and in groups that nest in it, is ended by `end`,
+/// which is called in the main function when all have begun.
+void expect_waits_end(World& world, const std::function<void(TaskGroup&)>& end) {
+  Waits waits(world);
+  waits.mutex.lock();
+  const std::vector<Waits::Kind> kinds = Waits::kinds();
+  std::atomic<int> begun{0};
+  std::atomic<int> ended{0};
+  bool is_left_alone = false;
+  Promise<void> done;
+  auto outside = world.async([&, of_it = done.future()]() mutable {  // is of no group
+    of_it.wait();
+    is_left_alone = true;
+  });
+  TaskGroup group;
+  const auto wait_in = [&](const Waits::Kind& wait) {
+    ++begun;
+    try {
+      wait(waits);
+      ADD_FAILURE() << "it was not cancelled";
+    } catch (const shoal::CancelledError& error) {
+      ++ended;
+      EXPECT_THAT(error.what(), HasSubstr("the task group "));
+      throw;
+    }
+  };
+  for (const Waits::Kind& wait : kinds) {
+    group.spawn([&] { wait_in(wait); });
+    group.spawn([&] {
+      TaskGroup inner;
+      inner.spawn([&] { wait_in(wait); });
+      inner.wait();
+      EXPECT_TRUE(inner.is_cancelled());
+    });
+  }
+  const int count = 2 * static_cast<int>(kinds.size());
+  while (begun < count) shoal::yield();
+  end(group);
+  group.wait();
+  EXPECT_TRUE(group.is_cancelled());
+  EXPECT_EQ(ended.load(), count);
+  done.set_value();
+  outside.get();
+  EXPECT_TRUE(is_left_alone);
+  // What they waited for has lost nothing.
+  waits.mutex.unlock();
+  EXPECT_TRUE(waits.mutex.try_lock());
+  waits.mutex.unlock();
+  waits.semaphore.release();
+  waits.semaphore.acquire();
+  waits.full.write_ef(3);
+  EXPECT_EQ(waits.full.read_fe(), 3);
+  waits.promise.set_value();
+}
+
+TEST_P(Groups, Cancelled_EndTheWaitsOfTheirTasks) {
+  run([](World& world) { expect_waits_end(world, [](TaskGroup& group) { group.cancel(); }); });
+}
+
+TEST_P(Groups, CancelledByAThreadOfTheProgram_EndTheWaitsOfTheirTasks) {
+  run([](World& world) {
+    expect_waits_end(world,
+                     [](TaskGroup& group) { std::thread([&group] { group.cancel(); }).join(); });
+  });
+}
+
+TEST_P(Groups, CancelledFromAround_EndTheWaitsOfTheirTasks) {
+  run([](World& world) {
+    TaskGroup outer;
+    outer.spawn(
+        [&] { expect_waits_end(world, [&outer](TaskGroup& /*group*/) { outer.cancel(); }); });
+    outer.wait();
+  });
+}
+
+TEST(Group, Cancelled_EndsTheWaitsOfItsTasksInAllOrders) {
+  in_many_orders(
+      [](World& world) { expect_waits_end(world, [](TaskGroup& group) { group.cancel(); }); });
+}
+
+TEST_P(Groups, OfWhichOneThrows_EndTheWaitsOfTheOthers) {
+  run([](World&) {
+    for (int round = 0; round < 20; ++round) {
+      Promise<void> never;
+      auto future = never.future();
+      std::atomic<bool> begun{false};
+      TaskGroup group;
+      group.spawn([&] {
+        begun = true;
+        future.wait();
+      });
+      group.spawn([&begun] {
+        while (!begun) shoal::yield();
+        throw std::runtime_error("first");
+      });
+      EXPECT_THROW(group.wait(), std::runtime_error);
+      group.spawn([] { shoal::sleep_for(1us); });  // waits again
+      group.wait();
+      EXPECT_FALSE(group.is_cancelled());
+      never.set_value();
+    }
+  });
+}
+
+TEST_P(Groups, CancelledBefore_RefuseWaits_ButNotForWhatHasCome) {
+  run([](World& world) {
+    shoal::Mutex mutex(world);
+    auto ready = world.async([] { return 3; });
+    ready.wait();
+    Promise<void> never;
+    auto future = never.future();
+    int got = 0;
+    TaskGroup group;
+    group.spawn([&] {
+      group.cancel();
+      got = ready.get();
+      const std::unique_lock lock(mutex);
+      EXPECT_THAT(cancelled_text([&] { future.wait(); }), HasSubstr("task group was cancelled"));
+      TaskGroup inner;  // may be waited for: its tasks do not begin
+      inner.spawn([&got] { ++got; });
+      inner.wait();
+    });
+    group.wait();
+    EXPECT_EQ(got, 3);
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+    never.set_value();
+  });
+}
+
+// A lock that is handed over to a task just as that is cancelled is the task's, and not lost.
+void pass_a_lock_to_cancelled_tasks(World& world) {
+  shoal::Mutex mutex(world);
+  shoal::Semaphore permits(world, 1);
+  TaskGroup group;
+  for (int i = 0; i < 4; ++i) {
+    group.spawn([&] {
+      for (int round = 0; round < 4; ++round) {
+        const std::unique_lock lock(mutex);
+        shoal::yield();
+      }
+    });
+    group.spawn([&] {
+      for (int round = 0; round < 4; ++round) {
+        permits.acquire();
+        shoal::yield();
+        permits.release();
+      }
+    });
+  }
+  for (int i = 0; i < 3; ++i) shoal::yield();
+  group.cancel();
+  group.wait();
+  EXPECT_TRUE(mutex.try_lock());
+  mutex.unlock();
+  EXPECT_TRUE(permits.try_acquire_for(1h));
+}
+
+TEST(Group, CancelledWhileItsTasksPassALock_DoesNotLoseIt) {
+  in_many_orders(pass_a_lock_to_cancelled_tasks);
+  for (int round = 0; round < 200; ++round) {
+    EXPECT_EQ(run_world(1, 4, pass_a_lock_to_cancelled_tasks), 0);
+  }
+}
+
+// Of two that wait for a condition, the first is notified, and cancelled before it has the lock.
+TEST_P(Groups, CancelledBetweenANotificationAndTheLock_LeaveThatToOthers) {
+  run([](World& world) {
+    shoal::Mutex mutex(world);
+    shoal::ConditionVariable condition(world);
+    bool is_set = false;
+    std::atomic<int> waiting{0};
+    const auto wait = [&] {
+      std::unique_lock lock(mutex);
+      ++waiting;
+      condition.wait(lock, [&] { return is_set; });
+    };
+    TaskGroup group;
+    group.spawn(wait);
+    while (waiting < 1) shoal::yield();
+    auto outside = world.async(wait);
+    while (waiting < 2) shoal::yield();
+    {
+      const std::unique_lock lock(mutex);
+      is_set = true;
+      condition.notify_one();
+      for (int i = 0; i < 10; ++i) shoal::yield();
+      group.cancel();
+    }
+    group.wait();
+    outside.get();
+  });
+}
+
+TEST_P(Groups, CancelledWhileTheirTasksArePartOfATeamsOperation_LetItEnd) {
+  run([](World& world) {
+    bool has_waited = false;
+    TaskGroup group;
+    group.spawn([&] {
+      shoal::Team team(world, {shoal::Rank(0)}, "part");
+      std::atomic<bool> goes_on{false};
+      team.spawn([&] {
+        group.cancel();
+        shoal::sleep_for(100us);  // a task of the team, not of the group
+        goes_on = true;
+      });
+      team.wait();
+      EXPECT_TRUE(goes_on.load());
+      shoal::Flow flow(team, "flow");
+      auto data = flow.data(0);
+      bool has_run = false;
+      flow.insert(
+          [&has_run](int& /*x*/) {
+            shoal::sleep_for(100us);
+            has_run = true;
+          },
+          shoal::read_write(data));
+      flow.wait();
+      EXPECT_TRUE(has_run);
+      has_waited = true;
+    });
+    group.wait();
+    EXPECT_TRUE(has_waited);
+  });
+}
+
+// --- deadlines
+
+TEST_P(Groups, WithADeadlineThatPasses_EndTheWaitsOfTheirTasks) {
+  run([](World& world) {
+    expect_waits_end(world, [deadline = std::make_shared<std::optional<shoal::Deadline>>()](
+                                TaskGroup& group) { deadline->emplace(group, 100us); });
+  });
+}
+
+TEST_P(Groups, WithADeadline_DoNotBeginTasksAfterIt) {
+  run([](World&) {
+    std::atomic<int> ran{0};
+    TaskGroup group;
+    const shoal::Deadline deadline(group, 0s);
+    while (!group.is_cancelled()) shoal::yield();
+    group.spawn([&ran] { ++ran; });
+    group.wait();
+    EXPECT_EQ(ran.load(), 0);
+  });
+}
+
+TEST_P(Groups, WithADeadlineThatIsMet_AreAsWithoutOne) {
+  run([](World&) {
+    std::atomic<int> ran{0};
+    TaskGroup group;
+    {
+      const shoal::Deadline deadline(group, 1h);
+      group.spawn([&ran] { ++ran; });
+      group.wait();
+    }
+    EXPECT_FALSE(group.is_cancelled());
+    EXPECT_EQ(ran.load(), 1);
+    for (int i = 0; i < 50; ++i) {  // due as the group ends
+      TaskGroup short_lived;
+      const shoal::Deadline deadline(short_lived, std::chrono::microseconds(i));
+      short_lived.spawn([] { shoal::sleep_for(10us); });
+      short_lived.wait();
+    }
   });
 }
 

@@ -192,7 +192,7 @@ class Loop final : public sched::WaitingRoom {
   [[nodiscard]] bool enlist(sync::Waiter& waiter) override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::string trace_text() const override;
-  [[nodiscard]] bool is_cancellable() const override { return false; }
+  [[nodiscard]] sched::Cancellable cancellable() const override { return sched::Cancellable::no; }
   [[nodiscard]] bool is_over() const override;
   [[nodiscard]] bool needs(const sched::Task& task) const override;
 

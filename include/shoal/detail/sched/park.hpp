@@ -14,6 +14,11 @@
 
 namespace shoal::sched {
 
+/// Cancellation of a wait: never, since its event comes even when the world fails; by a failure of
+/// the world or team, and when the task's TaskGroup is cancelled; or not by the latter, because the
+/// wait is part of an operation of a team, whose other members need this one.
+enum class Cancellable : std::uint8_t { no, yes, by_team };
+
 /// Object that can be waited for. It has a list of waiters, under a lock.
 ///
 /// The thread that takes a waiter out of the list wakes it, after it has released the lock: the
@@ -40,9 +45,8 @@ class Waitable {
   /// Returns the deadline of a wait that ends by itself, by the clock of the rank; 0: it has none.
   /// Called once, when a task begins to wait.
   [[nodiscard]] virtual std::uint64_t due_ns() const { return 0; }
-  /// Returns false if waiters are not cancelled when the world fails, because their event comes
-  /// even then. Called once, when a task begins to wait.
-  [[nodiscard]] virtual bool is_cancellable() const { return true; }
+  /// Returns what cancels waiters. Called once, when a task begins to wait.
+  [[nodiscard]] virtual Cancellable cancellable() const { return Cancellable::yes; }
   /// Returns the scope of a team whose failure ends the wait of tasks outside of it, too, since
   /// nothing of it comes then; nullptr: there is none. Such a wait is within
   /// TeamCore::wait_for_part(). Called once, when a task begins to wait.
@@ -107,8 +111,9 @@ class WaitingRoom : public Waitable {
 /// as little of that is in use; then neither is parked. Should it park itself, the caller goes on,
 /// with a failure of the world too, only after it. **Caller**: a task, the main function, a thread
 /// of the program (see HeldThread); not a handler. **Errors**: CheckError in a handler;
-/// CancelledError when the world has failed, in the main function TaskError; StuckError in the main
-/// function when nothing is left that could wake it.
+/// CancelledError when the world has failed, in the main function TaskError, and when the TaskGroup
+/// of the task was cancelled; StuckError in the main function when nothing is left that could wake
+/// it.
 void wait_for(Waitable& what);
 
 /// For a caller that will wait otherwise: handles messages on its stack until is_over(), as long as

@@ -7,6 +7,11 @@
 #include <string>
 #include <vector>
 
+namespace shoal {
+
+class TaskGroup;
+}
+
 namespace shoal::sched {
 
 class ParkedList;
@@ -30,6 +35,8 @@ class WaitingTasks {
   [[nodiscard]] std::string place_of_main() const;
   /// A scope has failed: its parked tasks and threads continue with an exception.
   void cancel(const TaskScope& scope);
+  /// A group was cancelled: likewise its parked tasks, and those of the groups that nest in it.
+  void cancel(const TaskGroup& group);
   /// Continues the parked main function of a failed world with an exception; returns false if it is
   /// not parked.
   bool cancel_main();
