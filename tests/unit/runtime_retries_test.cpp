@@ -3,9 +3,12 @@
 #include <shoal/event.hpp>
 #include <shoal/flow.hpp>
 #include <shoal/graph.hpp>
+#include <shoal/loops.hpp>
 #include <shoal/memory.hpp>
 #include <shoal/object.hpp>
+#include <shoal/pipeline.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/static_graph.hpp>
 
 #include "support/failed_runs.hpp"
 
@@ -18,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -480,6 +484,33 @@ const std::map<std::string, Call>& refused() {
       {"barrier()", [](Things& t, Rank /*to*/) { t.world.barrier(); }},
       {"yield()", [](Things& /*t*/, Rank /*to*/) { shoal::yield(); }},
       {"wait() of a task group", [](Things& /*t*/, Rank /*to*/) { const TaskGroup group; }},
+      {"parallel_for", [](Things& /*t*/, Rank /*to*/) { shoal::parallel_for(0, 100, [](int) {}); }},
+      {"parallel_invoke", [](Things& /*t*/, Rank /*to*/) { shoal::parallel_invoke([] {}); }},
+      {"parallel_for_each",
+       [](Things& /*t*/, Rank /*to*/) {
+         const std::vector<int> roots{1};
+         shoal::parallel_for_each(roots, [](int, shoal::Feeder<int>&) {});
+       }},
+      {"parallel_reduce",
+       [](Things& /*t*/, Rank /*to*/) {
+         static_cast<void>(shoal::parallel_reduce(0, 0, 0, [](int i) { return i; }));
+       }},
+      {"parallel_scan",
+       [](Things& /*t*/, Rank /*to*/) {
+         std::vector<int> sums(100, 1);
+         shoal::parallel_scan(sums.begin(), sums.end(), sums.begin());
+       }},
+      {"parallel_sort",
+       [](Things& /*t*/, Rank /*to*/) {
+         std::vector<int> values{2, 1};
+         shoal::parallel_sort(values);
+       }},
+      {"pipeline()",
+       [](Things& /*t*/, Rank /*to*/) {
+         shoal::pipeline(
+             {}, []() -> std::optional<int> { return std::nullopt; }, shoal::parallel([](int) {}));
+       }},
+      {"run() of a static graph", [](Things& /*t*/, Rank /*to*/) { shoal::StaticGraph().run(); }},
       {"making a team",
        [](Things& t, Rank /*to*/) {
          const Team team(t.world, {Rank(0), Rank(1)}, "pair");
