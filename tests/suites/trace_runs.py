@@ -317,6 +317,7 @@ class Known(Runs):
                           pathlib.Path(paje).read_text())
             page = self.page(path)
             self.assertEqual(page["colours"], {"a": "336699"})
+            self.assertEqual(any("Not modelled" in line for line in page["idle"]), bool(options))
             self.assertLessEqual({"(x[1,2])", "(x[1,2], y)", "(y, z)"}, set(page["keys"]))
             counts = {one["name"]: one["count"]
                       for one in json.loads(self.tool("summary", "--json", path))["names"]}

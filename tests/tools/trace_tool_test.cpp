@@ -701,8 +701,8 @@ PausedWorld paused_world(std::uint32_t process) {
   world.add_task(1, 30, 44);
   world.fill(1, 44, 85);
   world.at(85, 1, [message] { message_handled(message, intern("take")); });
-  world.at(93, 1, [message] { message_done(message); });
-  world.fill(1, 93, 100);
+  world.at(91, 1, [message] { message_done(message); });
+  world.fill(1, 91, 100);
   return world;
 }
 
@@ -716,8 +716,8 @@ TEST_F(TraceTool, PausesOfTheRecording_AreNoTimeOfTheRun) {
                           "regions; all times are without the pauses"));
   ASSERT_EQ(run.found.ranks.size(), 2U);
   for (const RankUsage& rank : run.found.ranks) {
-    EXPECT_EQ(rank.sum.tasks, 57'000'000);
-    EXPECT_EQ(rank.sum.handlers, 3'000'000);
+    EXPECT_EQ(rank.sum.tasks, 59'000'000);
+    EXPECT_EQ(rank.sum.handlers, 1'000'000);
     EXPECT_EQ(rank.idle_ns, 0);
     EXPECT_EQ(rank.window_full, 2'000'000);
     EXPECT_EQ(run.found.loads.at(rank.rank).busy, 60'000'000);
