@@ -69,6 +69,13 @@ int main(int argc, char** argv) {
         x, 0.0, [](double value) { return value; },
         [](double a, double b) { return std::max(a, b); });
 
+    // Rows and columns.
+    const std::int64_t trace = shoal::parallel_reduce(
+        shoal::Range2D{.rows = {0, 300}, .columns = {0, 200}}, std::int64_t{0},
+        [cells = grid.data()](std::int64_t i, std::int64_t j) {
+          return i == j ? cells[i * 200 + j] : 0;
+        });
+
     // Sums so far, in place.
     std::vector<long> sums(1000, 1);
     shoal::parallel_scan(sums.begin(), sums.end(), sums.begin());
@@ -147,7 +154,7 @@ int main(int argc, char** argv) {
                       sums.back() == 1000 && std::is_sorted(x.begin(), x.end()) &&
                       std::is_sorted(numbers.begin(), numbers.end()) && total == 100'000 &&
                       nodes == 999 && text.ends_with("99\ndone\n") && steps == 10 &&
-                      grid[2 * 200 + 3] == 6;
+                      grid[2 * 200 + 3] == 6 && trace == 2'646'700;
     return good ? 0 : 1;
   });
 }

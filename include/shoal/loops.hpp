@@ -164,6 +164,35 @@ struct Grid {
 /// Returns as many blocks as many workers need, of 64 rows and columns at most.
 [[nodiscard]] Grid make_grid(std::int64_t rows, std::int64_t columns);
 
+/// Part of a row of a Range2D.
+struct RowPart {
+  std::int64_t row = 0;
+  Interval columns;
+};
+
+/// Division of the rows of a Range2D into parts, by their numbers alone: at least as many parts as
+/// a reduction has blocks, and short enough to be one piece of a loop.
+class RowParts {
+ public:
+  /// **Errors**: CheckError for a range with too many parts.
+  RowParts(const char* call, const LoopOptions& options, const Range2D& range, std::int64_t rows,
+           std::int64_t columns);
+  [[nodiscard]] std::int64_t count() const { return rows_ * per_row_; }
+  /// Returns part n; parts of a row follow each other.
+  [[nodiscard]] RowPart at(std::int64_t n) const {
+    const std::int64_t first = range_.columns.first + n % per_row_ * length_;
+    const std::int64_t last = range_.columns.last;
+    return {range_.rows.first + n / per_row_,
+            {first, last - first > length_ ? first + length_ : last}};
+  }
+
+ private:
+  const Range2D range_;
+  const std::int64_t rows_;
+  std::int64_t length_ = 1;   // columns of a part; the last one of a row may have fewer
+  std::int64_t per_row_ = 0;  // parts
+};
+
 /// Returns iteration n of those that begin with `first`, without overflow on the way.
 template <class C>
 constexpr C number_at(C first, std::int64_t n) {
@@ -290,15 +319,16 @@ void parallel_for(const Range2D& range, F&& f, const LoopOptions& options = {}) 
   }
 }
 
-/// Calls the functions, each once, in any order and in parallel where workers are free.
+/// Calls the functions, each once, in any order and in parallel where workers are free. An Affinity
+/// has no effect.
 template <class... Fs>
   requires(sizeof...(Fs) > 0)
-void parallel_invoke(Fs&&... functions) {
+void parallel_invoke(const LoopOptions& options, Fs&&... functions) {
   constexpr auto kCount = static_cast<std::int64_t>(sizeof...(Fs));
   static_assert((std::is_invocable_v<Fs&> && ...),
                 "shoal: parallel_invoke() calls functions that take no parameters");
   loops::run_range(
-      "parallel_invoke", {}, kCount,
+      "parallel_invoke", {.name = options.name, .priority = options.priority}, kCount,
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t n = begin; n != end; ++n) {
           std::int64_t at = 0;
@@ -306,6 +336,13 @@ void parallel_invoke(Fs&&... functions) {
         }
       },
       true);
+}
+
+/// Calls the functions, with default options.
+template <class... Fs>
+  requires(sizeof...(Fs) > 0 && !(std::same_as<std::remove_cvref_t<Fs>, LoopOptions> || ...))
+void parallel_invoke(Fs&&... functions) {
+  parallel_invoke(LoopOptions{}, std::forward<Fs>(functions)...);
 }
 
 /// Calls f(item) for each item from `first` to before `last`, iterators of any kind; or, if f takes
@@ -402,6 +439,44 @@ template <loops::Range R, class T, class Map, class Combine = loops::Plus>
   }
 }
 
+/// Combines map(i, j) for each row i and column j of the range, row by row; see parallel_reduce()
+/// of numbers. If map takes three arguments, map(sum, i, j) adds to `sum`.
+template <class T, class Map, class Combine = loops::Plus>
+[[nodiscard]] T parallel_reduce(const Range2D& range, T identity, const Map& map,
+                                const Combine& combine = {}, const LoopOptions& options = {}) {
+  constexpr const char* kCall = "parallel_reduce";
+  constexpr bool kAdds = std::is_invocable_v<const Map&, T&, std::int64_t, std::int64_t>;
+  using Row = Parameter<std::decay_t<const Map&>, kAdds ? 1 : 0>;
+  using Column = Parameter<std::decay_t<const Map&>, kAdds ? 2 : 1>;
+  if constexpr (loops::check_map<T, Map, std::int64_t, std::int64_t>()) {
+    const loops::RowParts parts(
+        kCall, options, range,
+        loops::numbers_of<Row>(kCall, options, range.rows.first, range.rows.last).count,
+        loops::numbers_of<Column>(kCall, options, range.columns.first, range.columns.last).count);
+    const auto part_at = [&parts](std::int64_t n) { return parts.at(n); };
+    const auto run = [&](const auto& map_part) {
+      return loops::reduce(kCall, options, parts.count(), std::move(identity), map_part, combine,
+                           part_at);
+    };
+    if constexpr (kAdds) {
+      return run([&map](T& sum, const loops::RowPart& part) {
+        for (std::int64_t j = part.columns.first; j != part.columns.last; ++j) {
+          map(sum, loops::as_taken<Row>(part.row), loops::as_taken<Column>(j));
+        }
+      });
+    } else {
+      return run([&map, &combine](const loops::RowPart& part) -> T {
+        const auto in_row = [&map, i = part.row](std::int64_t j) -> T {
+          return map(loops::as_taken<Row>(i), loops::as_taken<Column>(j));
+        };
+        return loops::fold(
+            in_row(part.columns.first), in_row, combine, [](std::int64_t j) { return j; },
+            part.columns.first + 1, part.columns.last);
+      });
+    }
+  }
+}
+
 /// Writes, for each element from `first` to before `last`, combine of all elements up to it, that
 /// one included, to the same place from `out` on, which may be `first`. combine(a, b) is
 /// associative. The result is the same for any number of workers, bit by bit. Needs a copyable
@@ -431,7 +506,7 @@ void parallel_exclusive_scan(It first, It last, Out out, T init, const Combine& 
 
 /// Sorts the elements from `first` to before `last`: afterwards less(b, a) is false for each a
 /// before b. Equal elements may change places. If less() throws, the elements are there in some
-/// order.
+/// order. An Affinity has no effect, as its pieces follow the elements.
 template <std::input_or_output_iterator It, class Less = loops::Less>
 void parallel_sort(It first, It last, const Less& less = {}, const LoopOptions& options = {}) {
   if constexpr (loops::check_sort<It, Less>()) {

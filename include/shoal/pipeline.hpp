@@ -47,6 +47,8 @@ struct PipelineOptions {
   int tokens = 8;
   /// Name in reports and traces.
   std::string name = "pipeline";
+  /// Priority of its tasks; nullopt: that of the calling task.
+  std::optional<int> priority = {};
 };
 
 namespace loops {
@@ -116,7 +118,9 @@ class Pipeline final : public Tokens {
  public:
   using Item = typename std::decay_t<std::invoke_result_t<Source&>>::value_type;
   Pipeline(const PipelineOptions& options, Source& source, Stage<Fs>&... stages)
-      : Tokens(options.name, {stages.mode...}), source_(source), stages_(stages.function...) {
+      : Tokens(options.name, options.priority, {stages.mode...}),
+        source_(source),
+        stages_(stages.function...) {
     const std::size_t count = checked_tokens(options.tokens, options.name);
     for (std::size_t i = 0; i < count; ++i) items_.push_back(std::make_unique<TypedToken>());
   }

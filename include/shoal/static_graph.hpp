@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,12 @@
 namespace shoal {
 
 class TaskGroup;
+
+/// Options of a run of a StaticGraph.
+struct StaticGraphOptions {
+  /// Priority of the tasks; nullopt: that of the calling task.
+  std::optional<int> priority = {};
+};
 
 /// Tasks and the order in which they run. Built by one task, then run by one at a time.
 ///
@@ -56,7 +63,7 @@ class StaticGraph {
   /// may run again. CancelledError when the caller's TaskGroup was cancelled, or the world has
   /// failed. CheckError in a handler, on a thread that is no worker, while it runs, without a task
   /// to begin with, and for tasks that wait for each other.
-  void run();
+  void run(const StaticGraphOptions& options = {});
   /// Number of tasks and conditions.
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
@@ -64,12 +71,13 @@ class StaticGraph {
   Node& add_node(Function<int()> function, bool is_condition, std::string name);
   void check();
   void run_from(Node* node, TaskGroup& group);
-  static void spawn(StaticGraph& graph, Node& node, TaskGroup& group);
+  void spawn(Node& node, TaskGroup& group);
 
   const std::string name_;
   std::deque<Node> nodes_;
   std::vector<Node*> first_;
   bool checked_ = false;
+  int priority_ = 0;  // of the run
   std::atomic<bool> running_{false};
 };
 

@@ -69,6 +69,16 @@ class TaskGroup {
     }
   }
 
+  /// @cond internals
+  /// Runs f() as a task of the group on this rank, with a name and a priority.
+  template <class F>
+  void spawn(F f, const std::string& name, int priority) {
+    std::unique_ptr<sched::Task> task(new sched::Named<GroupTask<F>>(name, *this, std::move(f)));
+    task->priority = priority;
+    submit(std::move(task));
+  }
+  /// @endcond
+
   /// Returns when all tasks of the group have ended; parks the caller. Throws the first exception.
   /// **Errors**: CheckError in a task of the group or of one that nests in it, which would wait for
   /// itself (such a task must not destroy the group either); when the world has failed,

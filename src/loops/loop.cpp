@@ -466,6 +466,21 @@ Grid make_grid(std::int64_t rows, std::int64_t columns) {
   return grid;
 }
 
+// So many columns that a division costs nothing beside them, and that a piece is short.
+RowParts::RowParts(const char* call, const LoopOptions& options, const Range2D& range,
+                   std::int64_t rows, std::int64_t columns)
+    : range_(range), rows_(rows) {
+  constexpr std::int64_t kLongest = 1024;
+  if (rows == 0 || columns == 0) return;
+  const std::int64_t wanted = (Blocks::kMost + rows - 1) / rows;  // in a row
+  length_ = std::clamp(columns / wanted, std::int64_t{1}, kLongest);
+  per_row_ = columns / length_ + (columns % length_ != 0 ? 1 : 0);
+  if (rows > INT64_MAX / per_row_) {
+    refuse_range(call, options, fmt::format("{} rows of {} columns", rows, columns),
+                 "has more than 2^63 - 1 parts");
+  }
+}
+
 }  // namespace loops
 
 // --- affinity

@@ -59,7 +59,7 @@ void StaticGraph::check() {
   checked_ = true;
 }
 
-void StaticGraph::run() {
+void StaticGraph::run(const StaticGraphOptions& options) {
   loops::check_caller("run() of a static graph");
   SHOAL_CHECK(!running_.exchange(true), "run() of '{}', which runs already: one at a time", name_);
   struct Ends {
@@ -67,17 +67,18 @@ void StaticGraph::run() {
     ~Ends() { running.store(false); }
   } const ends{running_};
   if (!checked_) check();
+  priority_ = options.priority.value_or(sched::current_task()->priority);
   for (Node& node : nodes_) node.missing_.store(node.needs_, std::memory_order_relaxed);
   const sched::LongCall here("a static graph", name_);
   TaskGroup group(name_);
-  for (Node* const node : first_) spawn(*this, *node, group);
+  for (Node* const node : first_) spawn(*node, group);
   group.wait();
   if (group.is_cancelled())
     throw CancelledError("run() of '" + name_ + "': the task group of its caller was cancelled");
 }
 
-void StaticGraph::spawn(StaticGraph& graph, Node& node, TaskGroup& group) {
-  group.spawn([&graph, &node, &group] { graph.run_from(&node, group); }, node.name_);
+void StaticGraph::spawn(Node& node, TaskGroup& group) {
+  group.spawn([this, &node, &group] { run_from(&node, group); }, node.name_, priority_);
 }
 
 // The task goes on with one of the successors that become ready, so that others need no task where
@@ -99,7 +100,7 @@ void StaticGraph::run_from(Node* node, TaskGroup& group) {
         if (successor->missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) continue;
         successor->missing_.store(successor->needs_,
                                   std::memory_order_relaxed);  // for its next run
-        if (next != nullptr) spawn(*this, *next, group);
+        if (next != nullptr) spawn(*next, group);
         next = successor;
       }
     }

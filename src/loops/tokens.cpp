@@ -30,8 +30,11 @@ std::string marks_of(const std::vector<StageMode>& stages) {
 
 }  // namespace
 
-Tokens::Tokens(std::string name, const std::vector<StageMode>& stages)
-    : name_(std::move(name)), stage_count_(stages.size()), marks_(marks_of(stages)) {
+Tokens::Tokens(std::string name, std::optional<int> priority, const std::vector<StageMode>& stages)
+    : name_(std::move(name)),
+      asked_priority_(priority),
+      stage_count_(stages.size()),
+      marks_(marks_of(stages)) {
   const sync::Lock lock(mutex_);
   for (const StageMode mode : stages) stages_.push_back({.mode = mode});
 }
@@ -41,6 +44,7 @@ void Tokens::run(std::vector<Token*> tokens) {
   const sched::LongCall here("pipeline", name_);
   TaskGroup group(name_);
   group_ = &group;
+  priority_ = asked_priority_.value_or(sched::current_task()->priority);
   token_count_ = tokens.size();
   {
     const sync::Lock lock(mutex_);
@@ -56,7 +60,7 @@ void Tokens::run(std::vector<Token*> tokens) {
 }
 
 void Tokens::spawn(Token* token) {
-  group_->spawn([this, token] { go(token); }, name_);
+  group_->spawn([this, token] { go(token); }, name_, priority_);
 }
 
 void Tokens::go(Token* token) {

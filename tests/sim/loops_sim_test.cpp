@@ -1,7 +1,9 @@
 // Loops in simulated worlds: work is shared in virtual time, and runs repeat.
 
 #include <shoal/loops.hpp>
+#include <shoal/pipeline.hpp>
 #include <shoal/shoal.hpp>
+#include <shoal/static_graph.hpp>
 
 #include "runtime/simulated_world.hpp"
 #include "support/sim_config.hpp"
@@ -11,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -84,24 +87,76 @@ TEST(LoopsSimulated, AnAffinity_BringsIterationsBackToTheirWorkers) {
 }
 
 TEST(LoopsSimulated, APriority_LetsTheLoopPassOtherTasks) {
-  for (const int priority : {0, 5}) {
-    run_on(2, [priority](World& world) {
-      constexpr int kTasks = 100;
-      int done = 0;
-      for (int i = 0; i < kTasks; ++i) {
-        world.spawn([&] {
-          work();
-          ++done;
-        });
-      }
-      shoal::parallel_for(0, 200, [](int) { work(); }, {.priority = priority});
-      if (priority > 0) {
-        EXPECT_LT(done, kTasks / 10);
-      } else {
-        EXPECT_GT(done, kTasks / 2);
-      }
-      world.wait();
-    });
+  for (const bool invokes : {false, true}) {
+    for (const int priority : {0, 5}) {
+      run_on(2, [invokes, priority](World& world) {
+        constexpr int kTasks = 100;
+        int done = 0;
+        for (int i = 0; i < kTasks; ++i) {
+          world.spawn([&] {
+            work();
+            ++done;
+          });
+        }
+        if (invokes) {
+          const auto work_100 = [] {
+            for (int i = 0; i < 100; ++i) work();
+          };
+          shoal::parallel_invoke({.priority = priority}, work_100, work_100);
+        } else {
+          shoal::parallel_for(0, 200, [](int) { work(); }, {.priority = priority});
+        }
+        if (priority > 0) {
+          EXPECT_LT(done, kTasks / 10);
+        } else {
+          EXPECT_GT(done, kTasks / 2);
+        }
+        world.wait();
+      });
+    }
+  }
+}
+
+void run_pipeline(std::optional<int> priority) {
+  shoal::pipeline(
+      {.tokens = 4, .priority = priority},
+      [i = 0]() mutable { return i < 100 ? std::optional(i++) : std::nullopt; },
+      shoal::parallel([](int /*item*/) { work(); }));
+}
+
+void run_graph(std::optional<int> priority) {
+  shoal::StaticGraph graph;
+  auto& first = graph.add([] {});
+  for (int i = 0; i < 100; ++i) first.before(graph.add(work));
+  graph.run({.priority = priority});
+}
+
+// One worker chooses between tasks of these calls and others of priority 3.
+TEST(LoopsSimulated, PipelinesAndGraphs_HaveThePriorityOfTheirCallerOrTheirOwn) {
+  for (const auto call : {&run_pipeline, &run_graph}) {
+    for (const std::optional<int> priority : {std::optional<int>(), std::optional(1)}) {
+      SCOPED_TRACE(call == &run_graph ? "graph" : "pipeline");
+      run_on(1, [&](World& world) {
+        constexpr int kTasks = 100;
+        int done = 0;
+        for (int i = 0; i < kTasks; ++i) world.spawn([&done] { ++done; }, {.priority = 3});
+        int before_its_end = -1;
+        world
+            .async(
+                [&] {
+                  call(priority);
+                  before_its_end = done;
+                },
+                {.priority = 5})
+            .get();
+        if (priority.has_value()) {
+          EXPECT_EQ(before_its_end, kTasks);
+        } else {
+          EXPECT_LT(before_its_end, kTasks / 10);
+        }
+        world.wait();
+      });
+    }
   }
 }
 

@@ -385,6 +385,17 @@ TEST_P(Loops, FunctionsOfAnInvoke_MayWaitForEachOther) {
   });
 }
 
+TEST_P(Loops, Invoke_WithOptions) {
+  run([](World&) {
+    std::atomic<int> calls{0};
+    const auto call = [&calls] { ++calls; };
+    const shoal::LoopOptions options{.name = "both", .priority = 3};
+    shoal::parallel_invoke(options, call, call);
+    shoal::parallel_invoke({.name = "one"}, call);
+    EXPECT_EQ(calls.load(), 3);
+  });
+}
+
 TEST_P(Loops, WithAPriority) {
   run([](World& world) {
     std::atomic<int> sum{0};

@@ -55,6 +55,63 @@ TEST_P(Reductions, Sum) {
   });
 }
 
+TEST_P(Reductions, OfRowsAndColumns) {
+  run([](World&) {
+    for (const std::int64_t rows : {0, 1, 3, 1023, 2000}) {
+      for (const std::int64_t columns : {0, 1, 7, 64, 1025, 5000}) {
+        if (rows * columns > 2'000'000) continue;
+        const shoal::Range2D range{.rows = {-1, rows - 1}, .columns = {2, columns + 2}};
+        std::int64_t expected = 0;
+        for (std::int64_t i = -1; i < rows - 1; ++i) {
+          for (std::int64_t j = 2; j < columns + 2; ++j) expected += i * 10'000 + j;
+        }
+        EXPECT_EQ(shoal::parallel_reduce(range, std::int64_t{0},
+                                         [](std::int64_t i, int j) { return i * 10'000 + j; }),
+                  expected)
+            << rows << " x " << columns;
+        EXPECT_EQ(shoal::parallel_reduce(range, std::int64_t{0},
+                                         [](std::int64_t& sum, std::int64_t i, std::int64_t j) {
+                                           sum += i * 10'000 + j;
+                                         }),
+                  expected)
+            << rows << " x " << columns;
+      }
+    }
+  });
+}
+
+TEST_P(Reductions, OfRowsAndColumns_KeepTheOrder) {
+  run([](World&) {
+    for (const int columns : {1, 5, 300}) {
+      constexpr int kRows = 11;
+      std::string expected;
+      for (int i = 0; i < kRows; ++i) {
+        for (int j = 0; j < columns; ++j) expected += std::to_string((i + j) % 10);
+      }
+      EXPECT_EQ(shoal::parallel_reduce(
+                    shoal::Range2D{.rows = {0, kRows}, .columns = {0, columns}}, std::string(),
+                    [](int i, int j) { return std::to_string((i + j) % 10); }, Join()),
+                expected);
+    }
+  });
+}
+
+TEST(Reductions2D, OfTooManyParts_AreRefused) {
+  EXPECT_EQ(run_world(1, 1,
+                      [](World&) {
+                        constexpr std::int64_t kMany = std::int64_t{1} << 40;
+                        try {
+                          static_cast<void>(shoal::parallel_reduce(
+                              shoal::Range2D{.rows = {0, kMany}, .columns = {0, kMany}}, 0,
+                              [](std::int64_t, std::int64_t) { return 1; }));
+                          ADD_FAILURE() << "not refused";
+                        } catch (const shoal::CheckError& error) {
+                          EXPECT_THAT(error.what(), HasSubstr("has more than 2^63 - 1 parts"));
+                        }
+                      }),
+            0);
+}
+
 TEST_P(Reductions, KeepTheOrder) {
   run([](World&) {
     for (const int count : {1, 2, 3, 5, 1030, 3000}) {
@@ -220,8 +277,14 @@ double sum_of(int count) {
   return shoal::parallel_reduce(0, count, 0.0, [](int i) { return std::sin(i * 0.37) * 1e3; });
 }
 
+double sum_of(const shoal::Range2D& range) {
+  return shoal::parallel_reduce(
+      range, 0.0, [](int i, int j) { return std::sin(i * 0.37) * std::cos(j * 0.71) * 1e3; });
+}
+
 TEST(SameResult, ForAnyNumberOfWorkers_BitByBit) {
   std::set<double> sums;
+  std::set<double> sums_2d;
   std::set<std::vector<double>> scans;
   for (const int workers : {1, 2, 3, 4, 8}) {
     EXPECT_EQ(run_world(1, workers,
@@ -231,6 +294,7 @@ TEST(SameResult, ForAnyNumberOfWorkers_BitByBit) {
                           for (double& value : values) value = std::sin(value);
                           for (int round = 0; round < 5; ++round) {
                             sums.insert(sum_of(54'321));
+                            sums_2d.insert(sum_of({.rows = {0, 123}, .columns = {5, 700}}));
                             std::vector<double> out(values.size());
                             shoal::parallel_scan(values.begin(), values.end(), out.begin());
                             scans.insert(out);
@@ -239,13 +303,19 @@ TEST(SameResult, ForAnyNumberOfWorkers_BitByBit) {
               0);
   }
   EXPECT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums_2d.size(), 1U);
   EXPECT_EQ(scans.size(), 1U);
 }
 
 TEST(SameResult, InAnyOrder) {
   std::set<double> sums;
-  in_many_orders([&](World&) { sums.insert(sum_of(300)); });
+  std::set<double> sums_2d;
+  in_many_orders([&](World&) {
+    sums.insert(sum_of(300));
+    sums_2d.insert(sum_of({.rows = {0, 20}, .columns = {0, 30}}));
+  });
   EXPECT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums_2d.size(), 1U);
 }
 
 TEST_P(Reductions, Scan) {

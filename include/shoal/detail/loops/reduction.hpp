@@ -104,28 +104,38 @@ template <class T, class Map, class Combine, class ItemOf>
   return sum;
 }
 
+/// `Item`: the arguments of an iteration.
+template <class T, class Map, class... Item>
+consteval bool check_map() {
+  constexpr bool kAdds = std::is_invocable_v<const Map&, T&, Item...>;
+  constexpr bool kFits = kAdds || std::is_invocable_r_v<T, const Map&, Item...>;
+  static_assert(kFits,
+                "shoal: the function of a reduction is map(i), whose value becomes one of the type "
+                "of the identity, or map(sum, i), which adds to the sum");
+  if constexpr (std::is_invocable_v<const Map&, T, Item...>) {
+    static_assert(
+        std::is_void_v<std::invoke_result_t<const Map&, T, Item...>> && !PlainFunction<Map>,
+        "shoal: map(sum, i) of a reduction adds to the sum, which it takes by reference; "
+        "a function that returns a new sum is combine(a, b), the parameter behind map");
+  }
+  if constexpr (!kAdds && std::is_invocable_v<const Map&, Item...>) {
+    static_assert(
+        !truncates_result_v<std::remove_cvref_t<std::invoke_result_t<const Map&, Item...>>, T>,
+        "shoal: the values of this reduction would lose a part, for the type of the "
+        "result is that of the identity: give 0.0 or std::int64_t{0} in place of 0, say");
+  }
+  return kFits;
+}
+
 /// `item_of(n)`: the argument for iteration n.
 template <class T, class Map, class Combine, class ItemOf>
 T reduce(const char* call, const LoopOptions& options, std::int64_t count, T identity,
          const Map& map, const Combine& combine, const ItemOf& item_of) {
   using Item = decltype(item_of(std::int64_t{}));
   constexpr bool kAdds = std::is_invocable_v<const Map&, T&, Item>;
-  static_assert(kAdds || std::is_invocable_r_v<T, const Map&, Item>,
-                "shoal: the function of a reduction is map(i), whose value becomes one of the type "
-                "of the identity, or map(sum, i), which adds to the sum");
-  if constexpr (std::is_invocable_v<const Map&, T, Item>) {
-    static_assert(std::is_void_v<std::invoke_result_t<const Map&, T, Item>> && !PlainFunction<Map>,
-                  "shoal: map(sum, i) of a reduction adds to the sum, which it takes by reference; "
-                  "a function that returns a new sum is combine(a, b), the parameter behind map");
-  }
+  [[maybe_unused]] constexpr bool kFits = check_map<T, Map, Item>();
   static_assert(!loses_fraction_v<Item, Parameter<std::decay_t<const Map&>, kAdds ? 1 : 0>>,
                 "shoal: the parameter of map(i) would cut off the fraction of the elements");
-  if constexpr (!kAdds && std::is_invocable_v<const Map&, Item>) {
-    static_assert(
-        !truncates_result_v<std::remove_cvref_t<std::invoke_result_t<const Map&, Item>>, T>,
-        "shoal: the values of this reduction would lose a part, for the type of the "
-        "result is that of the identity: give 0.0 or std::int64_t{0} in place of 0, say");
-  }
   static_assert(std::is_invocable_r_v<T, const Combine&, T, T>,
                 "shoal: combine(a, b) of a reduction takes and returns values of the type of the "
                 "identity, on several workers at once: a lambda without 'mutable', or a const "

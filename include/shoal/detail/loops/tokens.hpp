@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ struct Token {
 /// finds a stage in use, or is not the next one there, waits in the stage without a task.
 class Tokens {
  public:
-  Tokens(std::string name, const std::vector<StageMode>& stages);
+  /// `priority`: of the tasks; nullopt: that of the calling task.
+  Tokens(std::string name, std::optional<int> priority, const std::vector<StageMode>& stages);
   virtual ~Tokens() = default;
   Tokens(const Tokens&) = delete;
   Tokens& operator=(const Tokens&) = delete;
@@ -55,6 +57,8 @@ class Tokens {
   void give_back(Token& token);
 
   const std::string name_;
+  const std::optional<int> asked_priority_;
+  int priority_ = 0;            // of the run
   TaskGroup* group_ = nullptr;  // of the run
   sync::Mutex mutex_;
   std::vector<StageState> stages_ SHOAL_GUARDED_BY(mutex_);
