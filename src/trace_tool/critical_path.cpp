@@ -114,6 +114,8 @@ class Walk {
     const Segment& segment = model_.segments[index];
     const std::uint32_t awaited = model_.awaited_by(segment);
     const std::uint32_t next = awaited != kNone ? awaited : segment.previous_of_task;
+    // Ready, it waited for its worker, which ran a handler.
+    if (segment.ready != kNever) add(PathStep::What::start, index, task.name, rank, segment.ready);
     add(PathStep::What::parked, index, task.name, rank, model_.segments[next].end);
     at_segment(next, time_);
   }
