@@ -271,30 +271,6 @@ TEST_F(TraceTool, ParkedTasksAndWindows_AreAccountedFor) {
                                             PathStep::What::task));
 }
 
-TEST_F(TraceTool, ReadyTaskWhoseWorkerRunsAHandler_IsNotParked) {
-  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
-  TwoRanks run(file("r"));
-  const std::uint64_t message = make_id(1, 0, 1);
-  run.at(0, 0);
-  task_started(1, 0, intern("sends"));
-  run.at(1000, 0);
-  task_parked(1, intern("send()"));
-  run.at(3000, 0);
-  task_ready(1, 0);
-  message_received(message, 1, 100);
-  message_handled(message, intern("long"));
-  run.at(40'000, 0);
-  message_done(message);
-  task_resumed(1);
-  run.at(42'000, 0);
-  task_ended(1);
-  run.finish();
-  const Analysed found(file("r"));
-  EXPECT_THAT(path_text(found.found),
-              ::testing::AllOf(HasSubstr("37 ms are waits of sends to be started"),
-                               HasSubstr("2 ms are sends parked")));
-}
-
 // Senders that wait at once, for one target and for two: each has its own time, and together they
 // are no more than the run.
 TEST_F(TraceTool, WindowsOfSeveralSenders_AreNotAddedUp) {
@@ -382,6 +358,30 @@ TEST_F(TraceTool, LargeMessages_HaveTheSizeOfTheirPayload) {
   Input input(file("sizes"));
   to_csv(input, file("t.csv"));
   EXPECT_THAT(text_of("t.csv"), HasSubstr("," + std::to_string(kHeader + kPayload) + ","));
+}
+
+TEST_F(TraceTool, ReadyTaskWhoseWorkerRunsAHandler_IsNotParked) {
+  using namespace shoal::trace;  // NOLINT(google-build-using-namespace): probes
+  TwoRanks run(file("r"));
+  const std::uint64_t message = make_id(1, 0, 1);
+  run.at(0, 0);
+  task_started(1, 0, intern("sends"));
+  run.at(1000, 0);
+  task_parked(1, intern("send()"));
+  run.at(3000, 0);
+  task_ready(1, 0);
+  message_received(message, 1, 100);
+  message_handled(message, intern("long"));
+  run.at(40'000, 0);
+  message_done(message);
+  task_resumed(1);
+  run.at(42'000, 0);
+  task_ended(1);
+  run.finish();
+  const Analysed found(file("r"));
+  EXPECT_THAT(path_text(found.found),
+              ::testing::AllOf(HasSubstr("37 ms are waits of sends to be started"),
+                               HasSubstr("2 ms are sends parked")));
 }
 
 TEST_F(TraceTool, BusyReceiver_IsNamedAndTheNetworkIsNot) {
@@ -705,7 +705,7 @@ class PausedWorld {
   };
   std::uint32_t process_ = 0;
   std::vector<Action> actions_;
-  std::uint64_t ids_ = 0;
+  std::uint32_t ids_ = 0;
 };
 
 /// All workers are busy from 0 to 100 ms, of which the recording has 0 to 10, 40 to 50, and 90 to
