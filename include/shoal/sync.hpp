@@ -90,9 +90,12 @@ class Mutex final : public sched::WaitingRoom {
   [[nodiscard]] const sched::Task* holder() const override;
 
  private:
+  friend class ConditionVariable;
   bool take();
   bool take_or_refuse();
   void own();
+  /// Behind the wait for a condition: not ended by the group of the task.
+  void lock_again();
   [[nodiscard]] bool lock_until_ns(std::uint64_t due_ns);
   void release(const sched::LockOwner& owner);
 

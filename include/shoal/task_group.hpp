@@ -17,7 +17,9 @@
 namespace shoal::sched {
 
 class ParkedList;
-}
+class Worker;
+bool run_nested(Worker& worker, Waitable& what);
+}  // namespace shoal::sched
 
 namespace shoal {
 
@@ -101,6 +103,7 @@ class TaskGroup {
 
   friend bool is_cancelled();
   friend class sched::ParkedList;
+  friend bool sched::run_nested(sched::Worker& worker, sched::Waitable& what);
   friend class Deadline;
 
   /// Tasks that have not ended, and one more for the group itself until it is joined. When the
@@ -164,7 +167,8 @@ class TaskGroup {
   static TaskGroup* current();
   /// Returns whether `other` is this group, or nests in it.
   [[nodiscard]] bool holds(const TaskGroup* other) const;
-  void set_cancelled();
+  /// Returns whether it was not.
+  bool set_cancelled();
   [[nodiscard]] bool inherits_cancel() const;
   void join();
   void begin_anew();

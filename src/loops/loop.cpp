@@ -472,7 +472,8 @@ RowParts::RowParts(const char* call, const LoopOptions& options, const Range2D& 
     : range_(range), rows_(rows) {
   constexpr std::int64_t kLongest = 1024;
   if (rows == 0 || columns == 0) return;
-  const std::int64_t wanted = (Blocks::kMost + rows - 1) / rows;  // in a row
+  const std::int64_t wanted =
+      Blocks::kMost / rows + (Blocks::kMost % rows != 0 ? 1 : 0);  // in a row
   length_ = std::clamp(columns / wanted, std::int64_t{1}, kLongest);
   per_row_ = columns / length_ + (columns % length_ != 0 ? 1 : 0);
   if (rows > INT64_MAX / per_row_) {

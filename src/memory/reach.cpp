@@ -156,7 +156,7 @@ Remote::Path Remote::connect(int rank) {
   }
   if (asks) ask_.send(Rank(rank), PlaceRequest{core_.rank_, 0, bases_.name()});
   if (sched::current_task() == nullptr) return Path::messages;  // a handler does not wait
-  known->await();
+  sched::WaitBeyondGroup(*known).wait();  // others may share what the caller fetches
   const sync::Lock lock(mutex_);
   return peers_[rank].path;
 }

@@ -39,6 +39,12 @@ void Mutex::lock() {
   own();
 }
 
+void Mutex::lock_again() {
+  if (take_or_refuse()) return;
+  sched::WaitBeyondGroup(*this).wait();
+  own();
+}
+
 bool Mutex::lock_until_ns(std::uint64_t due_ns) {
   if (take_or_refuse()) return true;
   if (has_come(due_ns) || !wait_here_until(due_ns)) return false;
@@ -181,12 +187,10 @@ void ConditionVariable::wait_unlocked(std::unique_lock<Mutex>& lock, Wait wait) 
     lock.lock();
     throw;
   }
-  try {
-    lock.lock();
-  } catch (const CancelledError&) {
-    notify_one();  // others have to see what it was notified of
-    throw;
-  }
+  // A notified task that its group ended here would have taken the notification from the others.
+  Mutex& mutex = *lock.mutex();
+  mutex.lock_again();
+  lock = std::unique_lock(mutex, std::adopt_lock);
 }
 
 void ConditionVariable::notify_one() {

@@ -126,6 +126,7 @@ void ParkedList::cancel(const TaskGroup& group) {
   {
     const sync::Lock lock(mutex_);
     for (Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) {
+      if (!group.is_cancelled()) break;  // it has ended, and begun anew
       if (one->waitable == nullptr || one->task == nullptr) continue;
       if (!group.holds(one->task->group) || !one->leaves_with_group()) continue;
       static_cast<void>(take_out(*one, taken));

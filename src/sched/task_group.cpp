@@ -1,6 +1,7 @@
 #include <shoal/task_group.hpp>
 
 #include <shoal/detail/base/check.hpp>
+#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/waiting_tasks.hpp>
 #include <shoal/error.hpp>
 
@@ -32,18 +33,20 @@ TaskGroup::~TaskGroup() {
   }
 }
 
-void TaskGroup::set_cancelled() {
-  cancelled_.store(Cancelled::yes, std::memory_order_release);
+bool TaskGroup::set_cancelled() {
+  const Cancelled before = cancelled_.exchange(Cancelled::yes, std::memory_order_acq_rel);
   // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
   // flag.
   outermost_.cancels_.fetch_add(1, std::memory_order_release);
+  return before != Cancelled::yes;
 }
 
 // A task that is about to park looks at the group under the lock of its list, and is in the list
 // when it gives that up. So it sees the flag, or is found here.
 void TaskGroup::cancel() {
-  set_cancelled();
-  scheduler_.waiting().cancel(*this);
+  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
+    return attempt->withhold([this] { cancel(); });
+  if (set_cancelled()) scheduler_.waiting().cancel(*this);
 }
 
 bool TaskGroup::holds(const TaskGroup* other) const {
@@ -121,8 +124,7 @@ void TaskGroup::keep(std::exception_ptr error) {
     const sync::Lock lock(mutex_);
     if (error_ == nullptr) error_ = std::move(error);
   }
-  set_cancelled();
-  if (!children_.has_one()) scheduler_.waiting().cancel(*this);
+  if (set_cancelled() && !children_.has_one()) scheduler_.waiting().cancel(*this);
 }
 
 std::exception_ptr TaskGroup::take_error() {

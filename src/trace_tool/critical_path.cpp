@@ -114,8 +114,16 @@ class Walk {
     const Segment& segment = model_.segments[index];
     const std::uint32_t awaited = model_.awaited_by(segment);
     const std::uint32_t next = awaited != kNone ? awaited : segment.previous_of_task;
-    // Ready, it waited for its worker, which ran a handler.
-    if (segment.ready != kNever) add(PathStep::What::start, index, task.name, rank, segment.ready);
+    if (segment.ready != kNever) {  // it waited for its worker, which ran another task or a handler
+      const std::uint32_t previous = segment.previous_on_track;
+      const bool is_task = previous != kNone && model_.segments[previous].end > segment.ready;
+      add(PathStep::What::start, index, task.name, rank,
+          is_task ? model_.segments[previous].end : segment.ready);
+      if (is_task) {
+        at_segment(previous, time_);
+        return;
+      }
+    }
     add(PathStep::What::parked, index, task.name, rank, model_.segments[next].end);
     at_segment(next, time_);
   }

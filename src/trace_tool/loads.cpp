@@ -310,12 +310,15 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
   return hosts;
 }
 
-// The operating system has counted for the whole run, with the pauses of the recording.
+// The operating system has counted from the first event to the last, with the pauses of the
+// recording between them, and what the host took also before and after.
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
   all.may_be_held = may_be_held(model);
-  all.stolen =
-      static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.whole));
+  if (!model.has_regions()) {
+    all.stolen =
+        static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.duration));
+  }
   std::int64_t waited = 0;
   std::int64_t longest = 0;
   std::int64_t ran = 0;

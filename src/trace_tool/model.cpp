@@ -101,10 +101,10 @@ std::vector<std::string> Model::gaps() const {
   std::vector<std::string> all = input_.gaps();
   if (has_regions()) {
     all.push_back(fmt::format(
-        "only some regions of the run were recorded: {} of {}, in {} region{}; all times are "
-        "without the pauses",
-        time_text(static_cast<double>(duration)), time_text(static_cast<double>(whole)),
-        regions_.count(), regions_.count() == 1 ? "" : "s"));
+        "only some regions of the run were recorded: {} in {} region{}; all times are without the "
+        "pauses",
+        time_text(static_cast<double>(duration)), regions_.count(),
+        regions_.count() == 1 ? "" : "s"));
   }
   if (has_silence_) {
     all.emplace_back(
@@ -614,6 +614,7 @@ void Model::begin_region(int process, std::int64_t time) {
     if (now.process != process) continue;
     account(track, now, time);
     now.recorded_since = time;
+    now.other_before = usage[track].other;
     now.is_known = false;
   }
 }
@@ -652,37 +653,38 @@ void Model::end_region(int process, std::int64_t time) {
   });
 }
 
-// In a region, the first event of a track tells what it has done before: the end of a task, or of a
-// handler, is that of one that ran from the begin of the region on.
+// In a region, the first event of a task, or of a sleep, tells what the track has done before: the
+// end of a task is that of one that ran from the begin of the region on. A handler tells of itself
+// only: it may have interrupted a task.
 void Model::catch_up(const Event& event, Now& now) {
-  const std::uint32_t track = event.track();
-  const auto time = static_cast<std::int64_t>(event.time);
-  const bool ends_task = event.kind() == Kind::task_ended || event.kind() == Kind::task_parked;
-  const bool ends_handler = event.kind() == Kind::message_done;
+  if (now.is_known) return;
+  Usage& sum = usage[event.track()];
+  const auto book = [&](std::int64_t& part) {
+    part += sum.other - now.other_before;
+    sum.other = now.other_before;
+  };
   switch (event.kind()) {
-    case Kind::task_started:
-    case Kind::task_resumed:
+    case Kind::message_done:
+      if (now.message != kNone) return;  // it began in the region
+      book(sum.handlers);
+      messages[message_of(event.id)].handled = now.recorded_since;
+      return;
     case Kind::task_parked:
     case Kind::task_ended:
-    case Kind::message_handled:
-    case Kind::message_done:
-    case Kind::sleep:
+      book(sum.tasks);
+      begin_segment(task_of(event.id), event.track(), now, now.recorded_since);
+      break;
     case Kind::wake:
+      book(sum.asleep);
+      break;
+    case Kind::task_started:
+    case Kind::task_resumed:
+    case Kind::sleep:
       break;
     default:
       return;
   }
-  if (std::exchange(now.is_known, true) || !(ends_task || ends_handler)) return;
-  Usage& sum = usage[track];
-  const std::int64_t ns = std::min(time - now.recorded_since, sum.other);
-  sum.other -= ns;
-  if (ends_task) {
-    sum.tasks += ns;
-    begin_segment(task_of(event.id), track, now, now.recorded_since);
-  } else {
-    sum.handlers += ns;
-    messages[message_of(event.id)].handled = now.recorded_since;
-  }
+  now.is_known = true;
 }
 
 void Model::close_all() {
@@ -692,10 +694,24 @@ void Model::close_all() {
   std::sort(calls.begin(), calls.end(), [](const SharedCall& a, const SharedCall& b) {
     return std::tuple(a.task, a.begin, -a.end) < std::tuple(b.task, b.begin, -b.end);
   });
-  // With regions, the end of a wait may not have been recorded.
-  for (std::uint32_t i = 0; i < tasks.size() && !has_regions(); ++i) unpark(tasks[i], i, duration);
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    if (has_regions()) {
+      forget_pauses(tasks[i]);
+    } else {
+      unpark(tasks[i], i, duration);
+    }
+  }
   find_silence();
   now_.clear();
+}
+
+// What a task did last may not have been recorded: it must not last until the end of the run.
+void Model::forget_pauses(Task& task) {
+  if (task.start == kNever) {
+    task.ready = kNever;
+  } else if (task.end == kNever && task.last_segment != kNone) {
+    task.end = segments[task.last_segment].end;
+  }
 }
 
 void Model::find_silence() {

@@ -279,6 +279,7 @@ class Model {
     int rank = -1;
     int process = 0;
     std::int64_t recorded_since = 0;  // the begin of the region, or of the run
+    std::int64_t other_before = 0;    // its time without a known activity up to there
     bool is_known = false;            // what it did in the region
     std::int64_t known = 0;           // sum of regions
     std::int64_t first_ran = kNever;  // of the counters of the thread
@@ -325,6 +326,7 @@ class Model {
   void end_region(int process, std::int64_t time);
   void catch_up(const Event& event, Now& now);
   void close_all();
+  void forget_pauses(Task& task);
   void find_silence();
   std::uint32_t task_of(std::uint64_t id);
   std::uint32_t message_of(std::uint64_t id);

@@ -303,8 +303,8 @@ Verdict of_imbalance(const Model& model, const Analysis& analysis, const Part& r
   const std::string name = busiest_name(model, rank.name);
   verdict.place = place_of(model, name);
   verdict.sentences[2] = fmt::format(
-      "To change: distribute the work differently, as far as its chains of tasks allow, first that "
-      "of which rank {} has most{}.",
+      "To change: distribute the work differently, as far as its chains of tasks allow. Start with "
+      "what takes most time on rank {}{}.",
       rank.name, in_brackets(name, verdict.place));
   return verdict;
 }

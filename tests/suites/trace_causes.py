@@ -119,7 +119,9 @@ UNCAUSED = {
 # completion scheduler, which measures real times, leaves workers idle.
 REAL_TOO = {
     "waiting": ("bound opposite small", "handlers opposite small", "insertion opposite small",
-                "lock opposite small", "receiver opposite small", "flow_by_completion opposite*"),
+                "lock opposite small", "receiver opposite small", "flow_priority opposite small",
+                "flow_by_priority opposite small", "flow_by_completion opposite*", "healthy 0*",
+                "healthy 5, ranks 1*"),
     "messages": ("receiver opposite*",),
 }
 SIZES = ("small", "large")

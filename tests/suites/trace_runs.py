@@ -286,7 +286,7 @@ class Known(Runs):
         on_path = collections.Counter()
         for share in page["path_shares"]:
             on_path[share["what"], share["name"]] += share["ns"]
-        hints = json.loads(self.tool("summary", "--json", path))["hints"]
+        hints = json.loads(self.tool("summary", "--json", path)).get("hints", [])
         if "disturbed" in {hint["kind"] for hint in hints}:
             return  # the path leads to whichever worker other programs kept from a processor
         self.assertGreaterEqual(on_path["task", "make"], 2_000_000, on_path)

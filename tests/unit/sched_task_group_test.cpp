@@ -461,23 +461,23 @@ TEST(Group, CancelledWhileItsTasksPassALock_DoesNotLoseIt) {
   }
 }
 
-// Of two that wait for a condition, the first is notified, and cancelled before it has the lock.
-TEST_P(Groups, CancelledBetweenANotificationAndTheLock_LeaveThatToOthers) {
+// A task that was notified has taken that from the others: it gets the lock, and sees the change.
+TEST_P(Groups, CancelledBetweenANotificationAndTheLock_GetTheLock) {
   run([](World& world) {
     shoal::Mutex mutex(world);
     shoal::ConditionVariable condition(world);
     bool is_set = false;
+    bool is_seen = false;
     std::atomic<int> waiting{0};
-    const auto wait = [&] {
+    TaskGroup group;
+    group.spawn([&] {
       std::unique_lock lock(mutex);
       ++waiting;
       condition.wait(lock, [&] { return is_set; });
-    };
-    TaskGroup group;
-    group.spawn(wait);
+      EXPECT_TRUE(lock.owns_lock());
+      is_seen = true;
+    });
     while (waiting < 1) shoal::yield();
-    auto outside = world.async(wait);
-    while (waiting < 2) shoal::yield();
     {
       const std::unique_lock lock(mutex);
       is_set = true;
@@ -486,7 +486,65 @@ TEST_P(Groups, CancelledBetweenANotificationAndTheLock_LeaveThatToOthers) {
       group.cancel();
     }
     group.wait();
-    outside.get();
+    EXPECT_TRUE(is_seen);
+    EXPECT_TRUE(mutex.try_lock());
+    mutex.unlock();
+  });
+}
+
+// The only worker would run what the task waits for on the task's stack.
+TEST_P(Groups, Cancelled_EndAWaitForATaskOfNoGroupThatWaits) {
+  run([](World& world) {
+    Promise<void> late;
+    auto future = late.future();
+    std::atomic<bool> begun{false};
+    TaskGroup group;
+    group.spawn([&] {
+      auto part = world.async([&] {
+        begun = true;
+        future.wait();
+      });
+      EXPECT_THAT(cancelled_text([&] { part.get(); }), HasSubstr("task group was cancelled"));
+    });
+    while (!begun) shoal::yield();
+    group.cancel();
+    group.wait();
+    late.set_value();
+    world.wait();
+  });
+}
+
+// It has arrays of the caller, which waits for its end.
+TEST_P(Groups, Cancelled_LetACollectiveOperationEnd) {
+  run([](World& world) {
+    for (int round = 0; round < 20; ++round) {
+      std::vector<int> sums(1000, 1);
+      bool goes_on = false;
+      TaskGroup group;
+      group.spawn([&] {
+        auto done = world.allreduce_async(std::span(sums), std::plus<>());
+        group.cancel();
+        done.get();
+        goes_on = true;
+      });
+      group.wait();
+      EXPECT_TRUE(goes_on);
+    }
+  });
+}
+
+// A cancellation that comes late, as from a Deadline, leaves the next tasks of the group alone.
+TEST(Group, CancelledWhileItBeginsAnew_EndsWithoutAnError) {
+  in_many_orders([](World& world) {
+    TaskGroup group;
+    for (int round = 0; round < 4; ++round) {
+      auto other = world.async([&group] { group.cancel(); });
+      for (int i = 0; i < 3; ++i) {
+        group.spawn([] { shoal::sleep_for(1us); });
+        group.wait();
+      }
+      other.get();
+    }
   });
 }
 

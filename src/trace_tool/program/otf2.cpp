@@ -163,9 +163,9 @@ class Otf2 {
     constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
     definitions_ = OTF2_Archive_GetGlobalDefWriter(archive_);
     if (definitions_ == nullptr) throw Error(path_ + ": OTF2 cannot write definitions");
-    require(OTF2_GlobalDefWriter_WriteClockProperties(
-                definitions_, kTicksPerSecond, 0, static_cast<std::uint64_t>(model_.duration) + 1,
-                OTF2_UNDEFINED_TIMESTAMP),
+    require(OTF2_GlobalDefWriter_WriteClockProperties(definitions_, kTicksPerSecond, 0,
+                                                      static_cast<std::uint64_t>(model_.whole) + 1,
+                                                      OTF2_UNDEFINED_TIMESTAMP),
             path_);
     std::vector<const std::pair<Kind, std::string>*> regions(regions_.size());
     for (const auto& [key, region] : regions_) regions[region] = &key;

@@ -85,6 +85,29 @@ class Waitable {
   Scheduler& scheduler_;
 };
 
+/// Wait for an object that goes on when the group of the task is cancelled.
+class WaitBeyondGroup final : public Waitable {
+ public:
+  explicit WaitBeyondGroup(Waitable& what) : Waitable(what.scheduler()), what_(what) {}
+
+  /// **Errors**: as wait_for().
+  void wait() {
+    if (!is_over()) wait_here();
+  }
+  bool enlist(sync::Waiter& waiter) override { return what_.enlist(waiter); }
+  bool withdraw(sync::Waiter& waiter) override { return what_.withdraw(waiter); }
+  [[nodiscard]] std::string describe() const override { return what_.describe(); }
+  [[nodiscard]] std::string trace_text() const override { return what_.trace_text(); }
+  [[nodiscard]] const Task* holder() const override { return what_.holder(); }
+  [[nodiscard]] bool is_over() const override { return what_.is_over(); }
+  [[nodiscard]] bool needs(const Task& task) const override { return what_.needs(task); }
+  [[nodiscard]] std::uint64_t join() const override { return what_.join(); }
+  [[nodiscard]] Cancellable cancellable() const override { return Cancellable::by_team; }
+
+ private:
+  Waitable& what_;
+};
+
 /// A Waitable with one lock and one list.
 class WaitingRoom : public Waitable {
  public:

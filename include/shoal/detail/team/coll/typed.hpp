@@ -155,6 +155,10 @@ class ResultOf final : public sched::CompletionOf<R>, public Result {
 
   [[nodiscard]] std::string describe() const override { return describe_wait(); }
   [[nodiscard]] std::string trace_text() const override { return sched::Completion::describe(); }
+  // It goes on with the caller's arrays, which must not go away before.
+  [[nodiscard]] sched::Cancellable cancellable() const override {
+    return sched::Cancellable::by_team;
+  }
 
   friend void add_reference(ResultOf* result) {
     add_reference(static_cast<sched::Completion*>(result));
