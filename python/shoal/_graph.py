@@ -20,7 +20,7 @@ def encode_key(key):
     if key is None:
         return b"N"
     if kind in (int, bool) or (kind is float and key.is_integer()):
-        return b"i%d;" % int(key)
+        return b"i%x;" % int(key)  # decimal digits of large numbers are limited
     if kind is float:
         return b"f" + struct.pack("<d", key)
     if kind is str:
@@ -37,9 +37,9 @@ def encode_key(key):
         raise _errors.CheckError(
             f"the key {_text_of(key)} of type {kind.__name__} cannot be hashed: give a value that "
             "does not change, such as a tuple in place of a list") from None
-    plain = _plain_value(key)
-    if plain is not None:
-        return encode_key(plain)
+    code = _code_of_value(key)
+    if code is not None:
+        return code
     try:
         return _pickled(key)
     except Exception as error:
@@ -71,6 +71,18 @@ def _plain_value(key):
     return None
 
 
+def _code_of_value(key):
+    """Canonical bytes of a number, a str or bytes of another type; None if it is none of them."""
+    plain = _plain_value(key)
+    if plain is not None:
+        return encode_key(plain)
+    try:  # of decimal and fractions
+        ratio = key.as_integer_ratio() if isinstance(key, numbers.Number) else None
+    except (ArithmeticError, AttributeError, ValueError):
+        ratio = None
+    return None if ratio is None else b"q2;" + b"".join(map(encode_key, ratio))
+
+
 class _Pickler(pickle.Pickler):
     """Parts of a key whose bytes pickle does not decide by their values get canonical ones."""
 
@@ -83,8 +95,9 @@ class _Pickler(pickle.Pickler):
             return b"y" + encode_key(frozenset(part))[1:]
         if kind in (int, bool, float, str, bytes, frozenset):
             return encode_key(part)
-        plain = _plain_value(part)
-        return None if plain is None else encode_key(plain)
+        if isinstance(part, (set, frozenset)):
+            raise TypeError(f"the order of a {kind.__name__} depends on hash(): use a frozenset")
+        return _code_of_value(part)
 
 
 class _Unpickler(pickle.Unpickler):
@@ -119,7 +132,7 @@ def _decode(code, at):
     if kind == b"f":
         return struct.unpack_from("<d", code, at + 1)[0], at + 9
     end = code.index(b";", at)
-    number, at = int(code[at + 1:end]), end + 1
+    number, at = int(code[at + 1:end], 16 if kind == b"i" else 10), end + 1
     if kind == b"i":
         return number, at
     if container := _CONTAINERS.get(kind):
@@ -138,7 +151,12 @@ def _dict_of(items):
     return dict(zip(items[::2], items[1::2]))
 
 
-_CONTAINERS = {b"t": tuple, b"z": frozenset, b"y": set, b"d": _dict_of}
+def _ratio_of(items):
+    import fractions
+    return fractions.Fraction(*items)
+
+
+_CONTAINERS = {b"t": tuple, b"z": frozenset, b"y": set, b"d": _dict_of, b"q": _ratio_of}
 
 
 def _text_of(key):

@@ -35,6 +35,10 @@ class Named(typing.NamedTuple):
     column: object = None
 
 
+class Letters(frozenset):
+    pass
+
+
 class Options:
     """Equal to others with the same attributes, in whatever order they were set."""
 
@@ -58,13 +62,17 @@ def check_keys():
     assert _graph.encode_key(True) == _graph.encode_key(1) == _graph.encode_key(1.0)
     for same in ((1, 1.0, True, Colour.RED, complex(1), decimal.Decimal(1)), ("a", Word("a")),
                  (Cell(1, 0.5), Cell(True, fractions.Fraction(1, 2))), (Named(2.0), Named(2)),
-                 (Options("ab"), Options("ba")), (0.0, -0.0)):
+                 (Options("ab"), Options("ba")), (0.0, -0.0),
+                 (decimal.Decimal("0.1"), decimal.Decimal("0.10"), fractions.Fraction(1, 10)),
+                 (10**5000, decimal.Decimal(10**5000))):
         assert len({_graph.encode_key(key) for key in same}) == 1, same
         assert len({_graph.encode_key((key,)) for key in same}) == 1, same
         decoded = _graph.decode_key(_graph.encode_key(same[1]))
         assert decoded == same[0], (decoded, same)
     assert _graph.decode_key(_graph.encode_key(Named(1))).row == 1
     assert _graph.encode_key(1 + 2j) != _graph.encode_key(1)
+    refuses(shoal.CheckError, "order of a Letters depends on hash", _graph.encode_key,
+            Cell(1, Letters("ab")))
     part = "one object"
     two = "".join(["one", " object"])
     assert _graph.encode_key((part, part)) == _graph.encode_key((part, two))
