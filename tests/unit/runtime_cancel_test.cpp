@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -501,6 +502,26 @@ TEST(Deadline, OfATaskGroup_EndsItsTasks) {
     world.async([] { expect_deadline_of_group(); }).get();
     world.wait();
     EXPECT_FALSE(world.is_cancelled());
+  });
+}
+
+// It has arrays of the caller, which waits for its end.
+TEST(TaskGroup, Cancelled_LetsACollectiveOperationEnd) {
+  expect_well([](World& world) {
+    std::vector<int> sums(1000, 1);
+    if (world.rank() != Rank(0)) shoal::sleep_for(microseconds(300));
+    auto done = world.allreduce_async(std::span<int>(sums), std::plus<>());
+    bool goes_on = false;
+    shoal::TaskGroup group;
+    group.spawn([&] {
+      group.cancel();
+      done.get();
+      goes_on = true;
+    });
+    group.wait();
+    EXPECT_TRUE(goes_on);
+    EXPECT_EQ(sums[999], world.size());
+    world.wait();
   });
 }
 

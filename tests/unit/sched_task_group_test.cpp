@@ -514,25 +514,6 @@ TEST_P(Groups, Cancelled_EndAWaitForATaskOfNoGroupThatWaits) {
   });
 }
 
-// It has arrays of the caller, which waits for its end.
-TEST_P(Groups, Cancelled_LetACollectiveOperationEnd) {
-  run([](World& world) {
-    for (int round = 0; round < 20; ++round) {
-      std::vector<int> sums(1000, 1);
-      bool goes_on = false;
-      TaskGroup group;
-      group.spawn([&] {
-        auto done = world.allreduce_async(std::span(sums), std::plus<>());
-        group.cancel();
-        done.get();
-        goes_on = true;
-      });
-      group.wait();
-      EXPECT_TRUE(goes_on);
-    }
-  });
-}
-
 // A cancellation that comes late, as from a Deadline, leaves the next tasks of the group alone.
 TEST(Group, CancelledWhileItBeginsAnew_EndsWithoutAnError) {
   in_many_orders([](World& world) {
