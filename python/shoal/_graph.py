@@ -160,7 +160,10 @@ _CONTAINERS = {b"t": tuple, b"z": frozenset, b"y": set, b"d": _dict_of, b"q": _r
 
 
 def _text_of(key):
-    text = repr(key)
+    try:
+        text = repr(key)
+    except ValueError:  # a number with too many digits
+        text = f"a {type(key).__name__}"
     return text if len(text) <= _TEXT_MAX else text[:_TEXT_MAX - 3] + "..."
 
 

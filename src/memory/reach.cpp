@@ -156,7 +156,9 @@ Remote::Path Remote::connect(int rank) {
   }
   if (asks) ask_.send(Rank(rank), PlaceRequest{core_.rank_, 0, bases_.name()});
   if (sched::current_task() == nullptr) return Path::messages;  // a handler does not wait
-  sched::WaitBeyondGroup(*known).wait();  // others may share what the caller fetches
+  if (!sched::poll_until(known->scheduler(), [&known] { return known->is_ready(); })) {
+    sched::WaitBeyondGroup(*known).wait();  // others may share what the caller fetches
+  }
   const sync::Lock lock(mutex_);
   return peers_[rank].path;
 }

@@ -187,9 +187,13 @@ void ConditionVariable::wait_unlocked(std::unique_lock<Mutex>& lock, Wait wait) 
     lock.lock();
     throw;
   }
-  // A notified task that its group ended here would have taken the notification from the others.
   Mutex& mutex = *lock.mutex();
-  mutex.lock_again();
+  try {
+    mutex.lock_again();
+  } catch (const CancelledError&) {
+    notify_one();  // the team of the caller has failed: others have to see what it was told of
+    throw;
+  }
   lock = std::unique_lock(mutex, std::adopt_lock);
 }
 

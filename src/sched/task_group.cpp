@@ -1,7 +1,6 @@
 #include <shoal/task_group.hpp>
 
 #include <shoal/detail/base/check.hpp>
-#include <shoal/detail/sched/attempt.hpp>
 #include <shoal/detail/sched/waiting_tasks.hpp>
 #include <shoal/error.hpp>
 
@@ -44,9 +43,8 @@ bool TaskGroup::set_cancelled() {
 // A task that is about to park looks at the group under the lock of its list, and is in the list
 // when it gives that up. So it sees the flag, or is found here.
 void TaskGroup::cancel() {
-  if (sched::Attempt* const attempt = sched::current_attempt()) [[unlikely]]
-    return attempt->withhold([this] { cancel(); });
-  if (set_cancelled()) scheduler_.waiting().cancel(*this);
+  set_cancelled();
+  scheduler_.waiting().cancel(*this);
 }
 
 bool TaskGroup::holds(const TaskGroup* other) const {

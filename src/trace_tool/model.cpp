@@ -34,6 +34,7 @@ Model::Model(Input& input)
   close_all();
   join_stretches();
   join_needs();
+  for (std::size_t i = 0; i < tasks.size() && has_regions(); ++i) forget_pauses(tasks[i]);
   input.for_each_key([this](std::uint64_t task, std::string_view key) {
     if (task_index_.contains(task)) keys[task] = key;
   });
@@ -694,13 +695,8 @@ void Model::close_all() {
   std::sort(calls.begin(), calls.end(), [](const SharedCall& a, const SharedCall& b) {
     return std::tuple(a.task, a.begin, -a.end) < std::tuple(b.task, b.begin, -b.end);
   });
-  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
-    if (has_regions()) {
-      forget_pauses(tasks[i]);
-    } else {
-      unpark(tasks[i], i, duration);
-    }
-  }
+  // With regions, the end of a wait may not have been recorded.
+  for (std::uint32_t i = 0; i < tasks.size() && !has_regions(); ++i) unpark(tasks[i], i, duration);
   find_silence();
   now_.clear();
 }

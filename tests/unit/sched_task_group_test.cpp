@@ -492,6 +492,35 @@ TEST_P(Groups, CancelledBetweenANotificationAndTheLock_GetTheLock) {
   });
 }
 
+// It does not get the lock then, so others have to be told.
+TEST_P(Groups, OfATeamThatIsCancelledBehindANotification_PassItOn) {
+  run([](World& world) {
+    shoal::Mutex mutex(world);
+    shoal::ConditionVariable condition(world);
+    bool is_set = false;
+    std::atomic<int> waiting{0};
+    const auto wait = [&] {
+      std::unique_lock lock(mutex);
+      ++waiting;
+      condition.wait(lock, [&] { return is_set; });
+    };
+    shoal::Team team(world, {shoal::Rank(0)}, "part");
+    team.spawn(wait);
+    while (waiting < 1) shoal::yield();
+    auto outside = world.async(wait);
+    while (waiting < 2) shoal::yield();
+    {
+      const std::unique_lock lock(mutex);
+      is_set = true;
+      condition.notify_one();
+      for (int i = 0; i < 10; ++i) shoal::yield();
+      team.cancel("enough");
+    }
+    EXPECT_THROW(team.wait(), shoal::Error);
+    outside.get();
+  });
+}
+
 // The only worker would run what the task waits for on the task's stack.
 TEST_P(Groups, Cancelled_EndAWaitForATaskOfNoGroupThatWaits) {
   run([](World& world) {
