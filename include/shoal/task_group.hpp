@@ -17,9 +17,7 @@
 namespace shoal::sched {
 
 class ParkedList;
-class Worker;
-bool run_nested(Worker& worker, Waitable& what);
-}  // namespace shoal::sched
+}
 
 namespace shoal {
 
@@ -103,7 +101,6 @@ class TaskGroup {
 
   friend bool is_cancelled();
   friend class sched::ParkedList;
-  friend bool sched::run_nested(sched::Worker& worker, sched::Waitable& what);
   friend class Deadline;
 
   /// Tasks that have not ended, and one more for the group itself until it is joined. When the

@@ -2,7 +2,6 @@
 
 #include <shoal/detail/base/held_locks.hpp>
 #include <shoal/detail/trace/probes.hpp>
-#include <shoal/task_group.hpp>
 
 #include "sched/run_task.hpp"
 #include "sched/traced.hpp"
@@ -204,9 +203,9 @@ bool run_nested(Worker& worker, Waitable& what) {
   if (worker.is_called() && !worker.poll_in_task()) return false;
   Task* const task = worker.queues.has_only_deque() ? worker.queues.deque.try_pop() : nullptr;
   if (task == nullptr) return false;
-  // A task that its group's cancellation does not end would keep one that it ends.
-  const TaskGroup* const group = fiber.task->group;
-  if (!what.needs(*task) || (group != nullptr && !group->holds(task->group))) {
+  // A task of no group, which a cancellation leaves alone, would keep one that it ends.
+  const bool would_stay = fiber.task->group != nullptr && task->group == nullptr;
+  if (would_stay || !what.needs(*task)) {
     worker.queues.deque.push(task);
     worker.scheduler().wake_one();  // one that fell asleep meanwhile has not seen it
     return false;

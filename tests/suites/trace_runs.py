@@ -90,7 +90,7 @@ class Loops(Runs):
     def test_each_call_has_its_name(self):
         """Real and simulated runs of the tutorial: each call of a loop is one interval, also a sort
         that recurs, and whoever runs its iterations."""
-        calls = {"parallel_for": 4, "parallel_reduce": 2, "parallel_scan": 1, "parallel_sort": 2,
+        calls = {"parallel_for": 4, "parallel_reduce": 3, "parallel_scan": 1, "parallel_sort": 2,
                  "parallel_for_each": 1, "update": 10, "pipeline": 1, "solver": 1, "sweep": 10,
                  "converged?": 10, "report": 1}
         program = self.program("tutorial_loops")
