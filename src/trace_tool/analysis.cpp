@@ -468,10 +468,6 @@ std::string text_of(const IdleCause& cause) {
   return "";
 }
 
-}  // namespace
-
-namespace {
-
 /// Part of the time of its workers in which they had no task.
 double idle_share(const Analysis& analysis, const RankUsage& rank) {
   return static_cast<double>(rank.idle_ns) /

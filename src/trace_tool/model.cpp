@@ -701,7 +701,7 @@ void Model::close_all() {
   now_.clear();
 }
 
-// What a task did last may not have been recorded: it must not last until the end of the run.
+// The end of a task may lie in a pause: the task must not last until the end of the run.
 void Model::forget_pauses(Task& task) {
   if (task.start == kNever) {
     task.ready = kNever;

@@ -102,7 +102,7 @@ NOT_MODELLED = ("more workers than processors", "masks of processors", "other pr
 # Of these, the verdict cannot name the place in the source.
 WITHOUT_PLACE = ("narrow-mask", "more-workers-than-cores", "disturbed")
 HEALTHY_BOUNDS = ("work", "chain")
-# What bounds each program without a cause. Both, where each worker has one chain and nothing else.
+# Bounds of the programs without a cause: both, where each worker has one chain and nothing else.
 UNCAUSED = {
     ("work",): ("bound opposite", "handlers opposite", "steps opposite", "fences opposite",
                 "insertion opposite", "lock opposite", "flow_* opposite", "short opposite", "spins",

@@ -340,7 +340,7 @@ void expect_waits_end(World& world, const std::function<void(TaskGroup&)>& end) 
   done.set_value();
   outside.get();
   EXPECT_TRUE(is_left_alone);
-  // What they waited for has lost nothing.
+  // The lock, the permit and the value are still there.
   waits.mutex.unlock();
   EXPECT_TRUE(waits.mutex.try_lock());
   waits.mutex.unlock();
