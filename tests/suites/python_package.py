@@ -214,7 +214,8 @@ class StableAbi(Wheels):
                 for name, *options in (("numpy_arrays",), ("flows",), ("flows", "--sim")):
                     program = suite.SOURCE / "tests/python" / f"{name}.py"
                     self.assertEqual(self.runs_on(venv, "python", "-W", "error::RuntimeWarning",
-                                                  program, "--ranks", 2, *options), "good\n")
+                                                  program, "--ranks", 2, *options,
+                                                  environment={"PYTHONHASHSEED": "0"}), "good\n")
 
 
 class CleanSystem(Wheels):
