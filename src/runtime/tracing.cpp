@@ -1,5 +1,6 @@
 #include "runtime/tracing.hpp"
 
+#include <shoal/detail/sync/asymmetric_barrier.hpp>
 #include <shoal/version.hpp>
 
 #include <fmt/format.h>
@@ -110,6 +111,7 @@ trace::Identity identity_of(const Config& config, const TracedRun& run) {
           {"cores", std::to_string(run.cores)},
           {"processors", std::to_string(run.processors)},
           {"mask", run.mask},
+          {"pin", config.pin == env::Pin::none ? "none" : "yes"},
           {"virtual_machine", virtual_machine_of(config)},
           {"memory_nodes", fmt::format("{}", fmt::join(run.memory_nodes, " "))},
           {"categories", names_of(config.trace_categories)},
@@ -241,6 +243,8 @@ void Tracing::merge_parts() {
 std::unique_ptr<Tracing> make_tracing(const Config& config, const TracedRun& run,
                                       net::MpiTransport* transport, env::Env* virtual_time) {
   if (config.trace_path.empty()) return nullptr;
+  // Before the recorder starts a thread: Linux takes 10 ms and more to set it up for several.
+  static_cast<void>(sync::has_asymmetric_barrier());
   return std::make_unique<Tracing>(config, run, transport, virtual_time);
 }
 

@@ -107,6 +107,7 @@ void Session::run(void (*on_signal)()) {
     });
     pause_ns = soon ? kShortestNs : std::min(2 * pause_ns, kLongestNs);
   }
+  writer_ns_ = env::times_of_this_thread().ran_ns;
 }
 
 template <class Function>
@@ -305,6 +306,8 @@ void Session::finish() {
   guarded([&] {
     write_round(true);
     write_new_tracks();
+    identity_.emplace_back("writer_ns", std::to_string(writer_ns_));
+    write_identity();
     file_.write_text(ChunkType::end, text_of(Json{{"events", written_}}));
     file_.close();
   });

@@ -111,6 +111,7 @@ class Session {
   std::size_t buffer_bytes_ = 0;
 
   std::atomic<bool> stops_{false};
+  std::uint64_t writer_ns_ = 0;  // that the thread ran; set as it ends
   std::optional<env::Thread> thread_;
 };
 

@@ -51,6 +51,10 @@ class Advice {
       if (!is_known) left_out_.push_back(about.kind);
       return false;
     }
+    if (about.share - disturbance.largest_cost() - disturbance.writer < least) {
+      note(text + ". The threads that write the trace may have held workers for that time");
+      return false;
+    }
     if (about.share - number(doubt.ns) / duration() < least) {
       note(text + ". " + std::string(doubt.text) +
            ": record the run again, and look here if it says so again");

@@ -9,8 +9,8 @@ namespace shoal::trace_tool {
 
 namespace {
 
-/// Other programs had the processors, of this machine or of the host of a virtual one. They may
-/// also hide a cause: that of a run without a hint.
+/// Other programs had the processors, of this machine or of the host of a virtual one, or the
+/// system had put workers together. This may also hide a cause: that of a run without a hint.
 void disturbed(Advice& advice) {
   constexpr double kMuch = 0.1;
   constexpr double kStolenStepNs = 1e7;
@@ -22,14 +22,20 @@ void disturbed(Advice& advice) {
       found.share >= (advice.has_hints() ? kMuch : kNoticeable) || stolen >= 2 * kMuch;
   if (advice.left_out().empty() && !may_hide) return;
   std::string text = fmt::format(
-      "disturbed by other programs: workers were ready to run, and waited for a processor, for "
+      "disturbed by other programs{}: workers were ready to run, and waited for a processor, for "
       "{} of the run, one of them for {}",
-      share_text(found.share, 1), share_text(found.most, 1));
+      found.may_be_placement ? " or by placement" : "", share_text(found.share, 1),
+      share_text(found.most, 1));
   if (found.stolen > 0) {
     text += fmt::format("; the host of this virtual machine held processors for {} of it",
                         share_text(found.stolen, 1));
   }
   text += ". Record it again on a machine that runs nothing else";
+  if (found.may_be_placement) {
+    text +=
+        ", with --pin core: the system may put two workers on one processor, and leave another "
+        "idle";
+  }
   if (!advice.left_out().empty()) {
     std::string all;
     for (const std::string& kind : advice.left_out()) all += (all.empty() ? "" : ", ") + kind;

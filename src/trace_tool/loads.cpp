@@ -239,16 +239,28 @@ bool may_be_held(const Model& model) {
   });
 }
 
+/// Whether the system chose the processors of a process's workers, which may share one while
+/// another is idle.
+bool may_be_placement(const Model& model) {
+  const auto& processes = model.input().processes();
+  return std::any_of(processes.begin(), processes.end(),
+                     [](const auto& process) { return fact_of(process, "pin") == "none"; });
+}
+
+std::int64_t ns_of(const nlohmann::ordered_json& process, const char* key) {
+  std::int64_t ns = 0;
+  const std::string text = fact_of(process, key);
+  std::from_chars(text.data(), text.data() + text.size(), ns);
+  return ns;
+}
+
 /// Time for which the hosts of virtual machines held processors during the run: all processes of a
 /// machine have recorded the same time.
 std::int64_t stolen_ns(const Model& model) {
   std::map<std::string, std::int64_t> machines;
   for (const auto& process : model.input().processes()) {
-    std::int64_t ns = 0;
-    const std::string text = fact_of(process, "stolen_ns");
-    std::from_chars(text.data(), text.data() + text.size(), ns);
     std::int64_t& most = machines[fact_of(process, "host")];
-    most = std::max(most, ns);
+    most = std::max(most, ns_of(process, "stolen_ns"));
   }
   std::int64_t sum = 0;
   for (const auto& [host, ns] : machines) sum += ns;
@@ -311,10 +323,12 @@ std::map<std::string, HostShape> hosts_of(const Model& model) {
 }
 
 // The operating system has counted from the first event to the last, with the pauses of the
-// recording between them, and what the host took also before and after.
+// recording between them, and what the host took also before and after. The threads that write the
+// trace are no others; where a host has processors besides those of the workers, they run there.
 Disturbance disturbance_of(const Model& model) {
   Disturbance all;
   all.may_be_held = may_be_held(model);
+  all.may_be_placement = may_be_placement(model);
   if (!model.has_regions()) {
     all.stolen =
         static_cast<double>(stolen_ns(model)) / std::max(1.0, static_cast<double>(model.duration));
@@ -336,12 +350,19 @@ Disturbance disturbance_of(const Model& model) {
   }
   if (whole == 0) return all;
   all.is_known = true;
+  int processors = 0;
+  for (const auto& [host, shape] : hosts_of(model)) processors += shape.allowed;
+  if (processors <= all.workers) {
+    std::int64_t writers = 0;
+    for (const auto& process : model.input().processes()) writers += ns_of(process, "writer_ns");
+    all.writer = static_cast<double>(std::min(longest, writers)) / static_cast<double>(model.whole);
+    waited = std::max<std::int64_t>(0, waited - writers);
+    longest = std::max<std::int64_t>(0, longest - writers);
+  }
   all.share = static_cast<double>(waited) / static_cast<double>(whole);
   all.most = static_cast<double>(longest) / static_cast<double>(model.whole);
   all.on_processors =
       busy == 0 ? 1 : std::min(1.0, static_cast<double>(ran) / static_cast<double>(busy));
-  int processors = 0;
-  for (const auto& [host, shape] : hosts_of(model)) processors += shape.allowed;
   if (processors > 0) {
     all.pressure = static_cast<double>(ran) /
                    (static_cast<double>(model.whole) * static_cast<double>(processors));

@@ -42,16 +42,18 @@ struct RankLoad {
 /// Returns whether the track is that of a worker.
 [[nodiscard]] bool is_worker(const Model& model, std::uint32_t track);
 
-/// Time for which some of other programs held the processors of workers.
+/// Time for which workers waited for processors that others held.
 struct Disturbance {
   bool is_known = false;
-  bool may_be_held = false;  // the host of a virtual machine may have held processors, unseen
-  int workers = 0;           // of which it is known
-  double share = 0;          // of the time of workers, that they waited for a processor
-  double most = 0;           // likewise, of the worker that waited longest
-  double pressure = 0;       // time of workers on processors, of all that the processors had
-  double on_processors = 0;  // of the time in which workers ran tasks and handlers, at most 1
-  double stolen = 0;         // time for which hosts of virtual machines held processors, of the run
+  bool may_be_held = false;       // the host of a virtual machine may have held processors, unseen
+  bool may_be_placement = false;  // the system may have put workers on one processor
+  int workers = 0;                // of which it is known
+  double share = 0;               // of the time of workers, that they waited for a processor
+  double most = 0;                // likewise, of the worker that waited longest
+  double pressure = 0;            // time of workers on processors, of all that the processors had
+  double on_processors = 0;       // of the time in which workers ran tasks and handlers, at most 1
+  double writer = 0;  // time for which threads that write the trace held them, of the run
+  double stolen = 0;  // time for which hosts of virtual machines held processors, of the run
 
   /// Share of the run that this may have cost. Few workers may wait one after the other, and all
   /// others for each of them; of many, several wait at a time.

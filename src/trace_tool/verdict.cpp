@@ -57,8 +57,8 @@ constexpr std::array kStories = std::to_array<Story>({
      "distribute their common data differently"},
     {"slow-link", "messages", "messages take longer between two ranks than between others",
      "look at the network between their nodes, or place these ranks on one node"},
-    {"disturbed", "processors", "other programs had the processors",
-     "record it again on a machine that runs nothing else", true},
+    {"disturbed", "processors", "workers waited for processors that others had",
+     "record it again on a machine that runs nothing else, with --pin core", true},
     {"events-lost", "unknown", "the trace has lost events",
      "record fewer categories, a region of interest, or with larger buffers"},
 });

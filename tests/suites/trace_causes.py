@@ -29,6 +29,8 @@ ONE_RANK = ("--ranks", 1, "--workers", 4)
 TWO_RANKS = ("--ranks", 2, "--workers", 2)
 SINGLE = ("--ranks", 2, "--workers", 1)
 FOUR_RANKS = ("--ranks", 4, "--workers", 1)
+# Linux may keep two workers on one processor for 10 ms, which is all that short runs take.
+PINNED = ("--pin", "core")
 
 # Each cause: its hint, and the ranks and workers. Virtual time contains all of these.
 CAUSES = {
@@ -46,8 +48,8 @@ CAUSES = {
     "flow_by_priority": ("missing-priority", ONE_RANK),
     "flow_by_completion": ("missing-priority", ONE_RANK),
     "receiver": ("busy-receiver", SINGLE),
-    "short": ("short-tasks", ("--ranks", 1, "--workers", 2)),
-    "window": ("window-full", (*SINGLE, "--window-bytes", "16K")),
+    "short": ("short-tasks", ("--ranks", 1, "--workers", 2, *PINNED)),
+    "window": ("window-full", (*SINGLE, "--window-bytes", "16K", *PINNED)),
 }
 # The opposite of a cause may be one that has a name, too.
 OPPOSITES = {"slow": "outlier"}

@@ -1050,6 +1050,30 @@ TEST_F(TraceTool, OtherPrograms_OfTheHostAreCountedOnceForEachMachine) {
   }
 }
 
+TEST_F(TraceTool, OtherPrograms_AreNotAllThatKeepsUnboundWorkersWaiting) {
+  for (const std::string pin : {"none", "yes"}) {
+    TraceWorld world = rounds_world(4, 30, 10'000'000);
+    world.identity.emplace_back("pin", pin);
+    world.keep_waiting(2, 200'000'000);
+    const std::string hint = Analysed(record(std::move(world))).hint("disturbed");
+    EXPECT_EQ(hint.find(" or by placement: workers") != std::string::npos, pin == "none") << hint;
+    EXPECT_EQ(hint.find("--pin core") != std::string::npos, pin == "none") << hint;
+  }
+}
+
+// It takes a processor from a worker if there are no more.
+TEST_F(TraceTool, OtherPrograms_AreNotTheWriterOfTheTrace) {
+  for (const std::string cores : {"1", "64"}) {
+    TraceWorld world = rounds_world(4, 30, 10'000'000);
+    world.identity.emplace_back("host", "node7");
+    world.identity.emplace_back("cores", cores);
+    world.identity.emplace_back("writer_ns", "195000000");
+    world.keep_waiting(2, 200'000'000);
+    const Analysed run(record(std::move(world)));
+    EXPECT_EQ(run.hint_kinds().empty(), cores == "1") << cores;
+  }
+}
+
 TEST_F(TraceTool, OtherPrograms_NameWhatTheyMayExplainOnce) {
   TraceWorld world(4);
   for (const char* const name : {"step", "turn"}) add_outliers(world, name, {5});
