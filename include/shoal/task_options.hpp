@@ -18,7 +18,8 @@ struct TaskOptions {
   bool memory_bound = false;         // --memory-bound-max limits how many run beside transfers
   std::source_location place = std::source_location::current();  // of the call, for traces
   /// Number of further attempts of a task that throws, before its error counts. The effects of an
-  /// attempt that fails are dropped: see docs/errors.md, "Tasks that are tried again".
+  /// attempt that fails are dropped, but cancel() takes effect at once: see docs/errors.md, "Tasks
+  /// that are tried again". Other tasks have a turn between two attempts.
   int retries = 0;
 };
 

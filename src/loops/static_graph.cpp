@@ -3,6 +3,7 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/loops/loop.hpp>
 #include <shoal/detail/sched/long_task.hpp>
+#include <shoal/detail/sched/park.hpp>
 #include <shoal/error.hpp>
 #include <shoal/task_group.hpp>
 
@@ -93,6 +94,7 @@ void StaticGraph::run_from(Node* node, TaskGroup& group) {
     if (node->is_condition_) {
       if (chosen >= 0 && static_cast<std::size_t>(chosen) < node->successors_.size()) {
         next = node->successors_[static_cast<std::size_t>(chosen)];
+        sched::give_turn("a condition of a static graph");  // it may lead back without end
       }
     } else {
       for (Node* const successor : node->successors_) {

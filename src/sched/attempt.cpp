@@ -3,11 +3,11 @@
 #include <shoal/detail/base/check.hpp>
 #include <shoal/detail/sched/handler_mark.hpp>
 #include <shoal/detail/sched/park.hpp>
+#include <shoal/detail/trace/event.hpp>
 #include <shoal/error.hpp>
 #include <shoal/task_group.hpp>
 
 #include "sched/parked.hpp"
-#include "sched/traced.hpp"
 #include "sched/worker.hpp"
 
 #include <fmt/format.h>
@@ -93,7 +93,8 @@ void run_attempts(int retries, FunctionRef<void()> body) {
     }
     if (!may_succeed_later(error) || !is_wanted(task)) std::rethrow_exception(error);
     if (number > retries) throw RetryError(number, error);
-    traced::attempt_failed(task);
+    give_turn(trace::kFailedAttempt.data());
+    if (!is_wanted(task)) std::rethrow_exception(error);
   }
 }
 

@@ -303,12 +303,28 @@ void yield() {
         waiter.wake();
         return true;
       },
-      true);
+      Turn::poll);
   if (task != nullptr) task->tell_goes_on();
   const TaskScope& scope = task != nullptr && !task->is_main() ? *task->scope : scheduler.scope();
   if (!scope.failed()) return;
   tell_main_of_failure(scheduler);
   throw CancelledError("yield(): the world has failed");
+}
+
+void give_turn(const char* what) {
+  Worker* const worker = current_worker();
+  if (worker == nullptr || in_handler()) return;
+  const Task* const task = worker->fibers.task();
+  if (task == nullptr) return;
+  task->tell_parks();
+  suspend(
+      *worker, what,
+      [](sync::Waiter& waiter) {
+        waiter.wake();
+        return true;
+      },
+      Turn::last);
+  task->tell_goes_on();
 }
 
 }  // namespace shoal::sched

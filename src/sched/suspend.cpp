@@ -140,7 +140,7 @@ void publish_waiter(void* argument) {
 
 }  // namespace
 
-void suspend(Worker& worker, const char* what, const Publish& publish, bool last) {
+void suspend(Worker& worker, const char* what, const Publish& publish, Turn turn) {
   if constexpr (shoal::detail::kCountsLocks)
     shoal::detail::check_no_lock_held("a task is parked", what);
   const sync::Quiet quiet;
@@ -148,9 +148,9 @@ void suspend(Worker& worker, const char* what, const Publish& publish, bool last
   const bool bound = task != nullptr && task->bound;
   SchedulingFiber& next = worker.fibers.take_idle();  // may throw: the waiter is not known yet
   TaskQueues& queues = worker.queues;
-  ReadyQueue& queue = !last ? queues.resumed_own : bound ? queues.bound_own : queues.ready_shared;
+  ReadyQueue& queue = turn == Turn::next ? queues.resumed_own : bound ? queues.bound_own : queues.ready_shared;
   ParkedTaskWaiter waiter(worker, queue, what, nullptr);
-  waiter.polls = last;  // yield()
+  waiter.polls = turn == Turn::poll;
   ParkedList& list = list_of(worker);
   list.add(waiter);
   Parking parking{waiter, publish, {}};

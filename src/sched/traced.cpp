@@ -101,14 +101,6 @@ void started(Task& task) noexcept {
   trace::task_started(task.trace_id, task.priority, name);
 }
 
-void attempt_failed(const Task& task) noexcept {
-  if (!trace::on<trace::Category::task>()) return;
-  if (task.trace_id == 0 || task.trace_id == trace::kHiddenTask) return;
-  record_parked(task, trace::kFailedAttempt, 0);
-  trace::task_ready(task.trace_id, 0);
-  trace::task_resumed(task.trace_id);
-}
-
 void ended(std::uint64_t id) noexcept {
   if (id != 0 && id != trace::kHiddenTask) trace::task_ended(id);
 }

@@ -27,8 +27,6 @@ void submitted(Task& task) noexcept;
 /// Gives an identifier to a task that has none: the main function, or one that was submitted while
 /// nothing was recorded.
 void started(Task& task) noexcept;
-/// Records that an attempt of the task has failed, and that the next one begins.
-void attempt_failed(const Task& task) noexcept;
 /// Records the end of a task. `id` 0: it is not recorded.
 void ended(std::uint64_t id) noexcept;
 void record_parked(const Task& task, std::string_view reason, std::uint64_t join) noexcept;

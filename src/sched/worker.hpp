@@ -153,9 +153,15 @@ std::size_t explain_fault(const env::Fault& fault, bool names, char* text, std::
 [[gnu::noinline]] Worker* current_worker();
 void set_current_worker(Worker* worker);
 
+/// When a worker continues a task that was woken.
+enum class Turn : std::uint8_t {
+  next,  // at once
+  last,  // after the ready ones
+  poll,  // likewise, and to go on is no progress of the program
+};
 /// Parks the running task, as one that runs, until the waiter that `publish` gets is woken. `what`
-/// names the operation. The worker continues the task at once or, if `last`, after the ready ones.
-void suspend(Worker& worker, const char* what, const Publish& publish, bool last = false);
+/// names the operation.
+void suspend(Worker& worker, const char* what, const Publish& publish, Turn turn = Turn::next);
 
 /// How a wait has come to its end.
 enum class WaitEnd { over, cancelled, ended };  // ended: by the failure of its ending_scope()

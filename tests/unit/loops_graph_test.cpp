@@ -6,9 +6,11 @@
 #include "support/many_orders.hpp"
 #include "support/on_workers.hpp"
 #include "support/refusal.hpp"
+#include "support/virtual_time.hpp"
 #include "support/wait_world.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -136,6 +138,61 @@ TEST_P(Graphs, InACancelledGroup_TheRestIsSkipped) {
     group.wait();
     EXPECT_EQ(text, "run() of 'steps': the task group of its caller was cancelled");
     EXPECT_EQ(second, 0);
+  });
+}
+
+constexpr int kEndless = 300'000;  // rounds, of a loop that something else is to end
+
+// A loop of a condition and `steps` tasks; a Deadline ends it, although there is one worker.
+void check_deadline(int steps, std::chrono::nanoseconds after) {
+  StaticGraph graph("iteration");
+  int rounds = 0;
+  auto& begin = graph.add([] {});
+  auto& again = graph.add_condition([&] { return ++rounds < kEndless ? 0 : 1; });
+  auto& entry = graph.add_condition([] { return 0; });
+  begin.before(entry);
+  entry.before(again);
+  StaticGraph::Node* last = &again;
+  for (int i = 0; i < steps; ++i) {
+    auto& step = graph.add([] {});
+    last->before(step);
+    last = &step;
+  }
+  last->before(again);
+  shoal::TaskGroup group("group");
+  const shoal::Deadline deadline(group, after);
+  bool other = false;
+  group.spawn([&] { graph.run(); });
+  group.spawn([&] { other = true; });
+  group.wait();
+  EXPECT_TRUE(group.is_cancelled());
+  EXPECT_LT(rounds, kEndless);
+  EXPECT_TRUE(other);
+}
+
+TEST(EndlessGraphs, ADeadlineEndsALoopOfConditions) {
+  for (const int steps : {0, 1}) {
+    shoal::testing::in_virtual_time([steps](World&) {
+      check_deadline(steps, std::chrono::microseconds(2));
+    });
+  }
+}
+
+TEST(EndlessGraphs, OtherTasksHaveATurn) {
+  in_many_orders([](World& world) {
+    StaticGraph graph("iteration");
+    bool other = false;
+    int rounds = 0;
+    auto& begin = graph.add([] {});
+    auto& again = graph.add_condition([&] { return other || ++rounds == kEndless ? 1 : 0; });
+    auto& entry = graph.add_condition([] { return 0; });
+    begin.before(entry);
+    entry.before(again);
+    again.before(again);
+    auto end = world.async([&] { graph.run(); });
+    world.spawn([&] { other = true; });
+    end.get();
+    EXPECT_LT(rounds, kEndless);
   });
 }
 

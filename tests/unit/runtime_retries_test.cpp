@@ -11,6 +11,7 @@
 #include <shoal/static_graph.hpp>
 
 #include "support/failed_runs.hpp"
+#include "support/virtual_time.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +64,49 @@ std::string text_of_wait(Team& team) {
     return error.what();
   }
   return "";
+}
+
+constexpr int kManyRetries = 100'000;
+
+TEST(Retries, OtherTasksHaveATurn_BetweenAttempts) {
+  shoal::testing::in_virtual_time([](World& world) {
+    bool is_there = false;
+    int runs = 0;
+    auto reader = world.async(
+        [&] {
+          ++runs;
+          if (!is_there) throw std::runtime_error("not there yet");
+          return 1;
+        },
+        {.name = "reader", .retries = kManyRetries});
+    world.spawn([&] { is_there = true; });
+    EXPECT_EQ(reader.get(), 1);
+    EXPECT_LT(runs, 100);
+  });
+}
+
+TEST(Retries, ADeadlineOfTheGroup_EndsThem) {
+  shoal::testing::in_virtual_time([](World&) {
+    TaskGroup group("group");
+    const shoal::Deadline deadline(group, std::chrono::microseconds(2));
+    int runs = 0;
+    group.spawn(
+        [&] {
+          ++runs;
+          throw std::runtime_error("not yet");
+        },
+        {.name = "poll", .retries = kManyRetries});
+    try {
+      group.wait();
+    } catch (const shoal::RetryError& error) {
+      ADD_FAILURE() << error.what();
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "not yet");
+    }
+    EXPECT_TRUE(group.is_cancelled());
+    EXPECT_GT(runs, 1);
+    EXPECT_LT(runs, kManyRetries);
+  });
 }
 
 TEST(Retries, TasksAndMessagesOfAttemptsThatFail_NeverBegin) {

@@ -200,6 +200,11 @@ void drop_deferred(sync::Waiter& waiter);
 
 /// Lets other tasks run, see shoal::yield().
 void yield();
+/// Lets others run, as yield() does, in a task between two calls of functions that the program may
+/// have repeated without end: timers pass, virtual time goes on, and ready tasks come first. `what`
+/// names it. To go on is progress. In a handler it does nothing. **Errors**: none; the caller asks
+/// whether it is still wanted.
+void give_turn(const char* what);
 
 /// The rank on which a lock or a promise is made, given by a team there.
 class OnRank {
