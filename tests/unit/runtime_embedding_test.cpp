@@ -318,6 +318,18 @@ TEST(Runtime, AThreadThatWaitsWhileItIsStopped_GetsItsValue) {
   }
 }
 
+TEST(Runtime, AGroupThatIsKeptLonger_RefusesCalls) {
+  std::optional<shoal::TaskGroup> group;
+  {
+    Runtime runtime({.workers = 1});
+    runtime.run([&](World&) { group.emplace("kept"); });
+  }
+  const auto refused = HasSubstr("the group 'kept' is used after its run() has returned");
+  EXPECT_THAT(text_of<shoal::CheckError>([&] { group->cancel(); }), refused);
+  EXPECT_THAT(text_of<shoal::CheckError>([&] { group->spawn([] {}); }), refused);
+  EXPECT_THAT(text_of<shoal::CheckError>([&] { group->spawn([] {}, {.priority = 1}); }), refused);
+}
+
 TEST(Runtime, AThreadThatWaitsForWhatNeverComes_IsToldWhenItIsStopped) {
   for (const bool timed : {false, true}) {
     std::optional<shoal::Promise<int>> promise;
