@@ -246,9 +246,9 @@ class Configurations(suite.Suite):
     def builds_what_is_installed(self, folder):
         """No application, test or benchmark: the libraries, plug-ins and tools."""
         variables = suite.build().variables
-        steps = self.run_command(["ninja", "-C", folder, "-n"]).output
-        made = {pathlib.Path(path).name
-                for path in re.findall(r"Linking \w+ [a-z ]+ (\S+)$", steps, re.M)}
+        commands = self.run_command(["ninja", "-C", folder, "-t", "commands", "all"]).output
+        made = {pathlib.Path(path).name for path in re.findall(r" (?:-o|qc) (\S+)", commands)
+                if not path.endswith((".o", ".f90"))}
         version = variables["PROJECT_VERSION"]
         expected = {"libshoal.a", f"libshoal_c.so.{version}", f"libshoal_edat.so.{version}",
                     "libshoal_c_api.a", "libshoal_edat_api.a", "libshoal_trace_tool.a",
