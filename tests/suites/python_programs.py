@@ -152,12 +152,9 @@ class Simulated(Programs):
 
     @suite.cases(list(PROGRAMS))
     def test(self, name):
-        expected = PROGRAMS[name]
-        for seed in range(1, 11):
-            with self.subTest(seed=seed):
-                result = self.run_python(name, "--sim", "--sim-seed", seed, "--ranks", 3,
-                                         "--workers", 2, PYTHONHASHSEED="0")
-                self.assertEqual(result.output.strip(), expected.format(ranks=3))
+        """What it prints; test_explored has more seeds."""
+        result = self.run_python(name, "--sim", "--ranks", 3, "--workers", 2, PYTHONHASHSEED="0")
+        self.assertEqual(result.output.strip(), PROGRAMS[name].format(ranks=3))
 
     def hash_of(self, program, seed):
         result = self.run_python(program, "--sim", "--sim-seed", seed, "--sim-order", "uniform",
