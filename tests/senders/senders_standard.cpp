@@ -32,7 +32,9 @@ struct Receiver {
 
   void set_value() && noexcept { seen->set_value("done"); }
   void set_value(int&& value) && noexcept { seen->set_value(std::to_string(value)); }
-  void set_error(std::exception_ptr error) && noexcept { seen->set_value(shoal::describe(error)); }
+  void set_error(const std::exception_ptr& error) && noexcept {
+    seen->set_value(shoal::describe(error));
+  }
   void set_stopped() && noexcept { seen->set_value("stopped"); }
   [[nodiscard]] StopEnv get_env() const noexcept { return {token}; }
 };
