@@ -106,10 +106,14 @@ void TaskGroup::begin_anew() {
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
+  const auto submit = [this, &task] {
+    begin_anew();
+    task->scope = &scope_;
+    scheduler_.submit(std::move(task));
+  };
+  if (sched::on_worker()) return submit();
   const Use use(*this);
-  begin_anew();
-  task->scope = &scope_;
-  scheduler_.submit(std::move(task));
+  submit();
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
