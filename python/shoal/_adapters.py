@@ -114,6 +114,9 @@ class _RankFuture(concurrent.futures.Future):
         self.done = future.done
         future.add_done_callback(self._take)
 
+    def __hash__(self):
+        return hash(self._shoal)
+
     def _take(self, future):
         error = future.exception()
         if error is not None:
