@@ -1,12 +1,14 @@
 """Interfaces of other libraries, on tasks of shoal: concurrent.futures, Dask and joblib."""
 
 import concurrent.futures
+import contextlib
 import functools
 import itertools
 import os
+import sys
 
-from . import _core
-from ._run import _current, _function_of, _invoke, current_world
+from . import _core, _errors
+from ._run import (_check_name, _current, _frame_place, _function_of, _invoke, current_world)
 from ._runtime import Runtime
 from ._sync import _take_turn
 from ._tasks import _run_body
@@ -173,6 +175,57 @@ class WorldExecutor(concurrent.futures.Executor):
         self._is_open = False
         for future in list(self._futures) if wait else ():
             future.exception()
+
+
+_FULFILLED = "set_result() or set_exception() by a thread of the program"
+
+
+def wrap_future(future, name=None):
+    """A future with the result or the exception of a concurrent.futures.Future, which a thread of
+    the program fulfils. Tasks and main functions wait for it without holding a worker, and the run
+    does not end before: no StuckError, as that thread still works. The future of a thread that
+    never fulfils it is named by the stall report; if it is dropped instead, the exception is a
+    BrokenPromise. Never blocks.
+
+    A simulation has no other threads: a task of it waits in real time there, while all others
+    stand still. So what fulfils the future must not wait for simulated work.
+
+    Parameters:
+        name: in reports; default: the place of the call."""
+    if isinstance(future, _core.Future):
+        return future
+    if isinstance(future, _RankFuture):
+        return future._shoal
+    what = "shoal.wrap_future()"
+    if not isinstance(future, concurrent.futures.Future):
+        raise _errors.CheckError(
+            f"{what}: {future!r} is no future of concurrent.futures: make one, which a thread "
+            "fulfils by set_result(), or take that of an executor or of "
+            "asyncio.run_coroutine_threadsafe()")
+    if name is None:
+        name = f"the future of a thread, wrapped at {_frame_place(sys._getframe(1))}"
+    _check_name(name, what)
+    world = current_world()
+    if future.done() or world.launch == "simulated":
+        return world._submit(future.result, (), None, name, 0, wrap_future)
+    promise = _core._Promise(world, _FULFILLED)
+    arrival = promise.future()
+    future.add_done_callback(functools.partial(_arrive, promise))
+    return world._submit(_await_thread, (world, arrival), None, name, 0, wrap_future)
+
+
+def _arrive(promise, future):
+    with contextlib.suppress(_errors.CheckError):  # the run has failed, and ended
+        promise.set_result(future)
+
+
+def _await_thread(world, arrival):
+    hold = _core._Hold(world)
+    try:
+        future = arrival.result()
+    finally:
+        hold.end()
+    return future.result()
 
 
 # --- Dask

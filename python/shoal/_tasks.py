@@ -211,7 +211,7 @@ def _futures_of(futures, what, needed="_on_done"):
         if not hasattr(future, needed):
             raise _errors.CheckError(
                 f"{what}: {future!r} is no future of shoal: give those of tasks, calls, promises "
-                "or a shoal.WorldExecutor")
+                "or a shoal.WorldExecutor, or a shoal.wrap_future() of concurrent.futures'")
     return futures
 
 

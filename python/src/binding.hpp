@@ -108,7 +108,7 @@ class RankObjects {
 enum class Threads : std::uint8_t {
   any,      // all, until the stop of a Runtime
   open,     // all: the main function of shoal.run() runs
-  closing,  // cancel the work for whose end the main function waits
+  closing,  // cancel the work for whose end the main function waits, and fulfil its promises
   closed,   // nothing: it has returned
 };
 

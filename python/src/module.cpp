@@ -227,14 +227,14 @@ class PyPromise {
   PyFuture future() { return {promise_.future().share(), run_}; }
   void set_result(nb::handle value) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     Value held(Object::share(value.ptr()));
     const OutsidePython outside;
     promise_.set_value(std::move(held));
   }
   void set_exception(nb::handle exception) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     std::exception_ptr error;
     try {
       throw_python_exception(Object::share(exception.ptr()));

@@ -14,7 +14,7 @@ import suite
 
 PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
             "refusals": "good", "flows": "good", "times": "good", "actors": "good",
-            "thread_states": "good", "errors": "good", "collectives": "good"}
+            "thread_states": "good", "errors": "good", "collectives": "good", "foreign": "good"}
 # For the cases that need packages of PyPI.
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
             "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0",
@@ -538,6 +538,22 @@ class Threads(Programs):
                                   environment=self.environment)
         self.assertRegex(result.errors,
                          "StuckError[^$]*wait.. in 'a thread of the program'.*nothing")
+
+    FULFILLED = {"outlasts": "got [01]\ngot [01]\n", "fails": "good\n", "runtime": "good\n"}
+
+    @suite.cases(list(FULFILLED))
+    def test_foreign(self, case):
+        """Futures that threads fulfil when the main function has returned, or after the run."""
+        self.assertRegex(self.run_python("foreign", case).output, f"^{self.FULFILLED[case]}$")
+
+    def test_a_thread_that_never_answers_is_named(self):
+        result = self.run_python("foreign", "never", "--stall-report", "100ms", "--stall-abort",
+                                 "300ms", code=suite.FAILURE)
+        self.assertRegex(result.errors, r"main function: in get\(\) of 'the answer of the "
+                         r"instrument' \(tests/python/foreign.py:[0-9]+ in never\)")
+        self.assertRegex(result.errors, "parked: 'the answer of the instrument' in get.. of "
+                         "'set_result.. or set_exception.. by a thread of the program'")
+        self.assertNotIn("StuckError", result.errors)
 
 
 class Processes(Programs):
