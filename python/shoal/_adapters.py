@@ -252,14 +252,43 @@ def _compute(submit, graph, keys):
     if hasattr(graph, "__dask_graph__"):  # an expression, since Dask 2025
         graph = graph.__dask_graph__()
     nodes = convert_legacy_graph(ensure_dict(graph))
-    needs = {key: node.dependencies for key, node in nodes.items()}
+    needs = {key: _needs(node) for key, node in nodes.items()}
     futures = {}
-    for key in toposort(nodes, needs):
+    for key in toposort(dict.fromkeys(_flat(keys)), needs):
         futures[key] = submit(nodes[key], {need: futures[need] for need in needs[key]})
     failed = [future.exception() for future in futures.values()]
     for error in filter(None, failed):
         raise error
     return _results(keys, futures)
+
+
+def _flat(keys):
+    if not isinstance(keys, list):
+        return [keys]
+    return [key for part in keys for key in _flat(part)]
+
+
+def _needs(node):
+    """The keys that a node depends on, in the order of its arguments: names of Dask may be random,
+    and with them the order of sets, and a simulation must repeat."""
+    from dask._task_spec import Alias, GraphNode, TaskRef
+    found = dict.fromkeys([node.target] if isinstance(node, Alias) else [])
+
+    def look(value):
+        if isinstance(value, TaskRef):
+            found[value.key] = None
+        elif isinstance(value, GraphNode):
+            found.update(dict.fromkeys(_needs(value)))
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            look(list(value.values()))
+
+    look(getattr(node, "args", ()))
+    look(getattr(node, "kwargs", None))
+    needs = [key for key in found if key in node.dependencies]
+    return needs + sorted(node.dependencies.difference(needs), key=str)
 
 
 def _results(keys, futures):

@@ -765,6 +765,20 @@ class Packages(Programs):
 
     def test_adapters(self):
         self.assertEqual(self.run_python("adapters").output.strip(), "good")
+        for workers in (1, 3):
+            said = self.run_python("adapters", "--workers", workers).output
+            self.assertEqual(said.strip(), "good")
+
+    def test_simulated_adapters(self):
+        """Dask orders its tasks by no address, and by no hash of a text."""
+        for seed in range(1, 4):
+            hashes = set()
+            for _ in range(2):
+                result = self.run_python("adapters", "--sim", "--sim-seed", seed, "--workers", 2,
+                                         PYTHONHASHSEED="0")
+                self.assertEqual(result.output.strip(), "good")
+                hashes.add(re.search("trace hash ([0-9a-f]+)", result.errors).group(1))
+            self.assertEqual(len(hashes), 1)
 
     def test_closures_in_processes(self):
         self.first_mpi()
