@@ -19,6 +19,7 @@ PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "model
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
             "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0",
             "mpi4py==4.1.2"]
+NUMBA = "numba==0.68.1"  # for one case
 
 
 class Programs(suite.Suite):
@@ -143,6 +144,9 @@ class Embedded(Programs):
     def test_a_c_thread_calls_back(self):
         library = self.c_library("python/c_thread.c")
         self.tells("good", self.run_python("callbacks", library))
+
+    def test_c_functions_run_at_once(self):
+        self.tells("good", self.run_python("meeting", self.c_library("python/meeting.c")))
 
     def test_tasks_leave_nothing_behind(self):
         self.tells("good", self.run_python("leaks", "1000000", "--workers", 2))
@@ -658,6 +662,8 @@ class Processes(Programs):
 class Packages(Programs):
     """With numpy and other packages of PyPI, in a virtual environment of the build."""
 
+    PIP = ("--disable-pip-version-check", "--timeout", 10, "install")
+
     PRINTS = {"heat": "total 19900.000, hottest 100.000", "cholesky": "correct",
               "kmeans": "(0, 0) (10, 0) (0, 10) (10, 10)",
               "bfs": Examples.PRINTS["bfs"]}
@@ -668,8 +674,8 @@ class Packages(Programs):
         stamp = venv / "packages"
         if not stamp.exists() or stamp.read_text() != str(PACKAGES):
             self.run_command([self.python, "-m", "venv", "--clear", venv], timeout=600)
-            made = self.run_command([venv / "bin/pip", "--disable-pip-version-check", "--timeout",
-                                     10, "install", *PACKAGES], code=suite.ANY, timeout=600)
+            made = self.run_command([venv / "bin/pip", *self.PIP, *PACKAGES], code=suite.ANY,
+                                    timeout=600)
             if made.code != 0:
                 self.skipTest("numpy, scipy, dask, joblib and others cannot be fetched from PyPI")
             stamp.write_text(str(PACKAGES))
@@ -779,6 +785,14 @@ class Packages(Programs):
                 self.assertEqual(result.output.strip(), "good")
                 hashes.add(re.search("trace hash ([0-9a-f]+)", result.errors).group(1))
             self.assertEqual(len(hashes), 1)
+
+    def test_kernels_of_numba_run_at_once(self):
+        pip = pathlib.Path(self.python).parent / "pip"
+        made = self.run_command([pip, *self.PIP, *PACKAGES[:1], NUMBA], code=suite.ANY, timeout=600)
+        if made.code != 0:
+            self.skipTest("numba cannot be fetched from PyPI")
+        library = self.c_library("python/meeting.c")
+        self.tells("good", self.run_python("meeting", library, "numba"))
 
     def test_closures_in_processes(self):
         self.first_mpi()
