@@ -170,8 +170,11 @@ class Task:
         if base is self and _is_found_by_name(self):
             return self.__qualname__
         if base is self:
-            return Task, (self._function, self._name, self._priority, self._rank, self._retries)
+            return self._reduce_to_code()
         return _with_options, (base, self._name, self._priority, self._rank, self._retries)
+
+    def _reduce_to_code(self):
+        return Task, (self._function, self._name, self._priority, self._rank, self._retries)
 
     def __repr__(self):
         return f"<shoal task {self._name}>"

@@ -819,6 +819,10 @@ class Packages(Programs):
                                  PYTHONHASHSEED="0", PATH=f"{trace}:{os.environ['PATH']}")
         self.assertEqual(result.output.strip(), "good")
 
+    def test_processes_of_a_notebook(self):
+        self.first_mpi()
+        self.assertEqual(self.run_python("notebook", "--processes").output.strip(), "good")
+
     def test_interrupted_notebook(self):
         self.assertEqual(self.run_python("notebook").output.strip(), "good")
 
