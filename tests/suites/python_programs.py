@@ -851,6 +851,15 @@ class Module(Programs):
         result = self.run_command([self.python, "-c", program], environment=self.environment)
         self.assertEqual(result.output, "")
 
+    def test_all_public_names_are_typed(self):
+        """Each is in the stubs, and used in the program that type checkers read."""
+        names = set(self.run_command([self.python, "-c", "import shoal; print(*shoal.__all__)"],
+                                     environment=self.environment).output.split())
+        used = (suite.build().source / "tests/python/typed.py").read_text()
+        self.assertEqual(names - set(re.findall(r"\bshoal\.(\w+)", used)), set())
+        stubs = (suite.build().source / "python/shoal/__init__.pyi").read_text()
+        self.assertEqual(names - set(re.findall(r"^(?:class |def )?(\w+)", stubs, re.M)), set())
+
     def test_started_by_a_process_with_open_mpi(self):
         """That one was started without a launcher: so is this one, which has its variables."""
         program = "import shoal; print(shoal.run(lambda world: world.size, ranks=3))"
