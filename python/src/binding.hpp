@@ -108,16 +108,17 @@ class RankObjects {
 enum class Threads : std::uint8_t {
   any,      // all, until the stop of a Runtime
   open,     // all: the main function of shoal.run() runs
-  closing,  // cancel the work for whose end the main function waits
+  closing,  // cancel the work for whose end the main function waits, and fulfil its promises
   closed,   // nothing: it has returned
 };
 
 /// What objects know of their run, which may have ended.
 struct RunState {
   std::atomic<bool> has_ended{false};
-  std::atomic<int> calls{0};       // of threads of the program, in progress
-  Threads threads = Threads::any;  // guarded by the GIL, as the next one
-  TeamCore* world = nullptr;       // unless threads is any
+  std::atomic<int> calls{0};          // of threads of the program, in progress
+  std::atomic<Py_hash_t> futures{0};  // made so far
+  Threads threads = Threads::any;     // guarded by the GIL, as the next one
+  TeamCore* world = nullptr;          // unless threads is any
 
   /// Waits until threads have left their calls. **Caller**: without the GIL, in the main function,
   /// which has closed the world to them and fails: their waits end.

@@ -188,11 +188,14 @@ class PySemaphore {
         name_(name),
         run_(team.run) {}
 
-  void acquire() {
+  /// Returns whether it has a permit; false: after `timeout` seconds.
+  bool acquire(std::optional<double> timeout) {
     check();
     const ThreadCall call(run_);
     const OutsidePython outside;
+    if (timeout) return semaphore_->try_acquire_for(PyFuture::to_duration(*timeout));
     semaphore_->acquire();
+    return true;
   }
   void release(std::int64_t count) {
     check();
@@ -224,14 +227,14 @@ class PyPromise {
   PyFuture future() { return {promise_.future().share(), run_}; }
   void set_result(nb::handle value) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     Value held(Object::share(value.ptr()));
     const OutsidePython outside;
     promise_.set_value(std::move(held));
   }
   void set_exception(nb::handle exception) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     std::exception_ptr error;
     try {
       throw_python_exception(Object::share(exception.ptr()));
@@ -665,6 +668,7 @@ void bind(nb::module_& module) {
           nb::arg("timeout").none())
       .def("_wait", &PyFuture::wait, nb::arg("timeout").none())
       .def("done", &PyFuture::done, "Whether there is a value or an exception. Never blocks.")
+      .def("__hash__", &PyFuture::number)
       .def("_on_done", &PyFuture::on_done);
   nb::class_<PyMutex>(module, "_Mutex")
       .def(nb::init<PyWorld&, const std::string&>())
@@ -673,7 +677,7 @@ void bind(nb::module_& module) {
       .def("unlock", &PyMutex::unlock);
   nb::class_<PySemaphore>(module, "_Semaphore")
       .def(nb::init<PyWorld&, std::int64_t, const std::string&>())
-      .def("acquire", &PySemaphore::acquire)
+      .def("acquire", &PySemaphore::acquire, nb::arg("timeout") = nb::none())
       .def("release", &PySemaphore::release, nb::arg("count") = 1);
   nb::class_<PyDeadline>(module, "_Deadline")
       .def(nb::init<PyTeam&, double, const std::string&>())
