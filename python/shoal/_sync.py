@@ -147,6 +147,7 @@ class Timer:
 
     def cancel(self):
         """Stops the timer; returns whether it has not run and will not run. Never blocks."""
+        self._stop._promise.check_here()  # before the turn is lost
         if not _take_turn(self._turn):
             return False
         self._stop.set_result(None)

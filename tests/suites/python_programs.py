@@ -117,6 +117,12 @@ class Embedded(Programs):
         for other in codes[1:]:
             self.assertEqual(codes[0].output, other.output)
 
+    def test_objects_of_other_ranks(self):
+        for mode in ((), ("--sim",)):
+            with self.subTest(mode=mode):
+                result = self.run_python("other_ranks", "--ranks", 3, *mode, PYTHONHASHSEED="0")
+                self.assertEqual(result.output, "good\n")
+
     def test_runtimes(self):
         self.assertEqual(self.run_python("runtimes").output, "good\ngood\n")
 
@@ -431,6 +437,11 @@ class Mistakes(Programs):
         "each_other": "(first|second)[^$]*(first|second)",
         "lonely_barrier": r"rank 0: the main function waits in barrier[^\n]*mistakes.py:\d+ in l",
         "other_order": "in the same order",
+        "other_classes": "(Bank.deposit.. met an object of Vault|Vault.deposit.. met an object of "
+                         "Bank) on rank [01]: .* same order",
+        "other_classes_send": "Bank.deposit.. met an object of Vault on rank 1: .* same order",
+        "shared_graph": "task graph 'chain' belongs to rank 1, and was used on rank 0: use that "
+                        "of the rank where the function runs",
         "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and "
                             "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
         "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
