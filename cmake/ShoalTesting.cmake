@@ -117,7 +117,7 @@ function(shoal_test_properties test label timeout)
   # Long ones begin first, so that none is left alone.
   if(label STREQUAL "mpi")
     set_tests_properties(${test} PROPERTIES COST 1000)
-  elseif(label MATCHES "^(cluster|docs|explore|install|lint|property|tidy|tutorial)$")
+  elseif(label MATCHES "^(cluster|docs|explore|install|lint|model|property|python|tidy|tutorial)$")
     set_tests_properties(${test} PROPERTIES COST 100)
   endif()
 endfunction()

@@ -107,18 +107,28 @@ if(SHOAL_HAS_FORTRAN)
   list(APPEND edat_programs edat_fortran)
 endif()
 
-set(plugin_programs tutorial_hello mpi_bare_hello mpi_static_hello mpi_other_version c_load_library)
-if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello)
-  set(hello "${PROJECT_SOURCE_DIR}/apps/tutorial/hello.cpp")
-  list(GET SHOAL_MPI_PLUGINS 0 first)
-  shoal_test_program(mpi_bare_hello "${hello}" shoal_core)
+set(plugin_programs tutorial_hello tutorial_memory mpi_bare_hello mpi_other_version
+                    mpi_failing_plugin mpi_system_plugin c_load_library)
+if(SHOAL_MPI_PLUGINS AND TARGET tutorial_hello AND NOT SHOAL_SANITIZE)
+  shoal_test_program(mpi_bare_hello "${PROJECT_SOURCE_DIR}/apps/tutorial/hello.cpp" shoal_core)
   add_library(mpi_other_version MODULE plugin/other_version.cpp)
   target_include_directories(mpi_other_version PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  # As with SHOAL_MPI_STATIC: its definition of linked_mpi() comes before that of the library.
-  shoal_test_program(mpi_static_hello "${hello}" shoal_core)
-  target_sources(mpi_static_hello PRIVATE "${PROJECT_SOURCE_DIR}/src/net/mpi_linked/linked.cpp"
-                                          "${PROJECT_SOURCE_DIR}/src/net/mpi_plugin/mpi_plugin.cpp")
-  shoal_mpi_plugin_definitions(mpi_static_hello ${first})
+  if(mpich IN_LIST SHOAL_MPI_PLUGINS)
+    add_library(mpi_failing_plugin MODULE plugin/failing.cpp)
+    shoal_mpi_plugin_options(mpi_failing_plugin mpich)
+  endif()
+  # libshoal_mpi_system.so, of what FindMPI finds, is one of the others here.
+  if(NOT system IN_LIST SHOAL_MPI_PLUGINS)
+    shoal_find_mpi(system)
+    if(SHOAL_MPI_system_TARGET)
+      add_library(mpi_system_plugin MODULE
+                  "${PROJECT_SOURCE_DIR}/src/net/mpi_plugin/mpi_plugin.cpp")
+      shoal_mpi_plugin_options(mpi_system_plugin system)
+      set_target_properties(
+        mpi_system_plugin PROPERTIES OUTPUT_NAME shoal_mpi_system
+                                     LIBRARY_OUTPUT_DIRECTORY system_plugin)
+    endif()
+  endif()
 endif()
 
 if(NOT SHOAL_SANITIZE)

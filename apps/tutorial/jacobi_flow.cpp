@@ -14,14 +14,12 @@
 int main(int argc, char** argv) {
   return shoal::run(argc, argv, [](shoal::World& world) {
     const int count = std::min(kRows, 4 * world.size());
-    const auto strips = static_cast<std::size_t>(count);
     shoal::Flow flow(world, "jacobi");
-
-    // The same data on all ranks; each lives on its owner. Rows beside strips, of even and odd
-    // steps.
+    // The same data on all ranks; each lives on its owner. Rows of even and odd steps.
     std::vector<shoal::Data<Strip>> strip;
     std::vector<shoal::Data<Row>> first[2];
     std::vector<shoal::Data<Row>> last[2];
+    for (auto& rows : last) rows.push_back(flow.data(Row(kColumns, 1.0)));  // above all strips
     for (int s = 0; s < count; ++s) {
       const shoal::Rank owner(s * world.size() / count);
       strip.push_back(flow.data(empty_strip(s, count), {.owner = owner}));
@@ -29,8 +27,7 @@ int main(int argc, char** argv) {
         rows->push_back(flow.data(Row(kColumns, 0.0), {.owner = owner}));
       }
     }
-    const auto top = flow.data(Row(kColumns, 1.0));
-    const auto bottom = flow.data(Row(kColumns, 0.0));
+    for (auto& rows : first) rows.push_back(flow.data(Row(kColumns, 0.0)));  // below them
 
     const shoal::Codelet relax("relax", [](Strip& points, const Row& above, const Row& below,
                                            Row& new_first, Row& new_last) {
@@ -40,18 +37,15 @@ int main(int argc, char** argv) {
     });
     for (int step = 0; step < kSteps; ++step) {
       const int now = step % 2;
-      for (std::size_t s = 0; s < strips; ++s) {
-        flow.insert(relax, read_write(strip[s]), read(s > 0 ? last[now][s - 1] : top),
-                    read(s + 1 < strips ? first[now][s + 1] : bottom), write(first[1 - now][s]),
-                    write(last[1 - now][s]));
+      for (std::size_t s = 0; s < strip.size(); ++s) {
+        flow.insert(relax, read_write(strip[s]), read(last[now][s]), read(first[now][s + 1]),
+                    write(first[1 - now][s]), write(last[1 - now][s + 1]));
       }
     }
 
     const auto sum = flow.data(std::uint64_t{0});
-    for (const auto& points : strip) {
-      flow.insert([](std::uint64_t& all, const Strip& part) { all += checksum(part); },
-                  read_write(sum), read(points));
-    }
+    const auto add = [](std::uint64_t& all, const Strip& points) { all += checksum(points); };
+    for (const auto& points : strip) flow.insert(add, read_write(sum), read(points));
     const std::uint64_t total = flow.get(sum);  // waits for all that it needs
     if (world.rank() == 0) print_checksum(total);
   });

@@ -9,6 +9,8 @@
 #include "common/result.hpp"
 #include "common/stopwatch.hpp"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -42,6 +44,7 @@ class Program {
       const double one = median_of(repeat_, run_);
       result_.config = {{"count", count_}, {"workers", std::int64_t{workers_}}};
       result_.values = {{"seconds", one}, {"each_ns", one * 1e9 / static_cast<double>(count_)}};
+      if (sleeps_ >= 0) result_.values.emplace_back("sleeps", sleeps_);
     });
   }
 
@@ -96,8 +99,16 @@ class Program {
     check(side.ask([] { return std::int64_t{1}; }) == 1);
     std::this_thread::sleep_for(std::chrono::seconds(1));  // the workers fall asleep
     const double before = processor_seconds();
+    const std::int64_t sleeps = sleeps_so_far();
     std::this_thread::sleep_for(std::chrono::seconds(count_));
+    sleeps_ = sleeps_so_far() - sleeps;
     return processor_seconds() - before;
+  }
+  /// How often a thread of the process has gone to sleep: once for each wake-up.
+  static std::int64_t sleeps_so_far() {
+    rusage use{};
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_nvcsw;
   }
   /// Time that the process has had processors for.
   static double processor_seconds() {
@@ -112,6 +123,7 @@ class Program {
   std::int64_t count_ = 1000;
   int workers_ = 1;
   int repeat_ = 5;
+  std::int64_t sleeps_ = -1;  // while idle; negative: of another kernel
 };
 
 }  // namespace bench::runtime

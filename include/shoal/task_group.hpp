@@ -27,8 +27,9 @@ namespace shoal {
 /// those that its tasks make. A group may be used again after wait(), also after an error or
 /// cancel(): the next spawn() begins anew. See also Deadline.
 ///
-/// **Caller**: a task or the main function makes it, waits for it and destroys it; its tasks may
-/// spawn more into it.
+/// **Caller**: a task or the main function makes it, waits for it and destroys it; its tasks, and
+/// any thread, may spawn more into it. **Errors**: CheckError for a call after the run has ended.
+/// **Lifetime**: a group that a task of another group makes ends before that task's group does.
 class TaskGroup {
  public:
   /// A group of the rank of the caller; `name` is used in reports.
@@ -180,6 +181,7 @@ class TaskGroup {
       keep(sched::caught_exception());
     }
   }
+  class Use;
   void keep(std::exception_ptr error);
   [[nodiscard]] std::exception_ptr take_error();
 

@@ -31,7 +31,7 @@ from ._tasks import (ALL_COMPLETED, FIRST_COMPLETED, FIRST_EXCEPTION, Task, as_c
 from ._world import MAX, MIN, PRODUCT, SUM
 from . import _mpi  # World.comm
 from ._actors import Actor
-from ._adapters import Executor, WorldExecutor, dask_get, register_joblib
+from ._adapters import Executor, WorldExecutor, dask_get, register_joblib, wrap_future
 from ._arrays import GlobalArray
 from ._caches import Cache, GlobalVar
 from ._events import ALL, ANY, SELF, Event, Events
@@ -54,5 +54,5 @@ __all__ = [
     "TaskError", "TaskGraph", "Team", "Tiles", "Timer", "TraceReport", "TransportError", "World",
     "WorldExecutor", "as_completed", "commutative", "current_world", "dask_get", "flow_task",
     "gather", "read", "read_write", "register_joblib", "run", "scratch", "sleep", "task", "wait",
-    "write", "yield_now",
+    "wrap_future", "write", "yield_now",
 ]

@@ -1,12 +1,14 @@
 """Interfaces of other libraries, on tasks of shoal: concurrent.futures, Dask and joblib."""
 
 import concurrent.futures
+import contextlib
 import functools
 import itertools
 import os
+import sys
 
-from . import _core
-from ._run import _current, _function_of, _invoke, current_world
+from . import _core, _errors
+from ._run import (_check_name, _current, _frame_place, _function_of, _invoke, current_world)
 from ._runtime import Runtime
 from ._sync import _take_turn
 from ._tasks import _run_body
@@ -114,6 +116,9 @@ class _RankFuture(concurrent.futures.Future):
         self.done = future.done
         future.add_done_callback(self._take)
 
+    def __hash__(self):
+        return hash(self._shoal)
+
     def _take(self, future):
         error = future.exception()
         if error is not None:
@@ -172,6 +177,57 @@ class WorldExecutor(concurrent.futures.Executor):
             future.exception()
 
 
+_FULFILLED = "set_result() or set_exception() by a thread of the program"
+
+
+def wrap_future(future, name=None):
+    """A future with the result or the exception of a concurrent.futures.Future, which a thread of
+    the program fulfils. Tasks and main functions wait for it without holding a worker, and the run
+    does not end before: no StuckError, as that thread still works. The future of a thread that
+    never fulfils it is named by the stall report; if it is dropped instead, the exception is a
+    BrokenPromise. Never blocks.
+
+    A simulation has no other threads: a task of it waits in real time there, while all others
+    stand still. So what fulfils the future must not wait for simulated work.
+
+    Parameters:
+        name: in reports; default: the place of the call."""
+    if isinstance(future, _core.Future):
+        return future
+    if isinstance(future, _RankFuture):
+        return future._shoal
+    what = "shoal.wrap_future()"
+    if not isinstance(future, concurrent.futures.Future):
+        raise _errors.CheckError(
+            f"{what}: {future!r} is no future of concurrent.futures: make one, which a thread "
+            "fulfils by set_result(), or take that of an executor or of "
+            "asyncio.run_coroutine_threadsafe()")
+    if name is None:
+        name = f"the future of a thread, wrapped at {_frame_place(sys._getframe(1))}"
+    _check_name(name, what)
+    world = current_world()
+    if future.done() or world.launch == "simulated":
+        return world._submit(future.result, (), None, name, 0, wrap_future)
+    promise = _core._Promise(world, _FULFILLED)
+    arrival = promise.future()
+    future.add_done_callback(functools.partial(_arrive, promise))
+    return world._submit(_await_thread, (world, arrival), None, name, 0, wrap_future)
+
+
+def _arrive(promise, future):
+    with contextlib.suppress(_errors.CheckError):  # the run has failed, and ended
+        promise.set_result(future)
+
+
+def _await_thread(world, arrival):
+    hold = _core._Hold(world)
+    try:
+        future = arrival.result()
+    finally:
+        hold.end()
+    return future.result()
+
+
 # --- Dask
 
 def dask_get(graph, keys, *, workers=0):
@@ -196,14 +252,43 @@ def _compute(submit, graph, keys):
     if hasattr(graph, "__dask_graph__"):  # an expression, since Dask 2025
         graph = graph.__dask_graph__()
     nodes = convert_legacy_graph(ensure_dict(graph))
-    needs = {key: node.dependencies for key, node in nodes.items()}
+    needs = {key: _needs(node) for key, node in nodes.items()}
     futures = {}
-    for key in toposort(nodes, needs):
+    for key in toposort(dict.fromkeys(_flat(keys)), needs):
         futures[key] = submit(nodes[key], {need: futures[need] for need in needs[key]})
     failed = [future.exception() for future in futures.values()]
     for error in filter(None, failed):
         raise error
     return _results(keys, futures)
+
+
+def _flat(keys):
+    if not isinstance(keys, list):
+        return [keys]
+    return [key for part in keys for key in _flat(part)]
+
+
+def _needs(node):
+    """The keys that a node depends on, in the order of its arguments: names of Dask may be random,
+    and with them the order of sets, and a simulation must repeat."""
+    from dask._task_spec import Alias, GraphNode, TaskRef
+    found = dict.fromkeys([node.target] if isinstance(node, Alias) else [])
+
+    def look(value):
+        if isinstance(value, TaskRef):
+            found[value.key] = None
+        elif isinstance(value, GraphNode):
+            found.update(dict.fromkeys(_needs(value)))
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            look(list(value.values()))
+
+    look(getattr(node, "args", ()))
+    look(getattr(node, "kwargs", None))
+    needs = [key for key in found if key in node.dependencies]
+    return needs + sorted(node.dependencies.difference(needs), key=str)
 
 
 def _results(keys, futures):

@@ -2,6 +2,8 @@
 
 import contextlib
 import functools
+import inspect
+import io
 import os
 import pathlib
 import pickle
@@ -13,6 +15,7 @@ import tempfile
 from . import _errors, _wire
 from ._interactive import is_interactive
 from ._run import _integer_of
+from ._tasks import Task
 
 _FOLDER = "PYTHON_SHOAL_FOLDER"  # of a call: main goes there, and the result comes back
 _GRACE = 0.5  # seconds for a launcher to end its processes after Ctrl-C
@@ -52,7 +55,18 @@ def _dump_main(call, is_script):
     except ImportError:
         _refuse(f"{call[0]!r} is no function at the top of a module, and its code is sent by the "
                 "package cloudpickle, which is not installed: pip install cloudpickle")
-    return cloudpickle.dumps(call)
+
+    class Pickler(cloudpickle.Pickler):
+        """Sends tasks of `__main__` by their code, as it sends functions."""
+
+        def reducer_override(self, obj):
+            if isinstance(obj, Task) and obj.__module__ == "__main__":
+                return obj._reduce_to_code()
+            return super().reducer_override(obj)
+
+    out = io.BytesIO()
+    Pickler(out).dump(call)
+    return out.getvalue()
 
 
 def _program():
@@ -152,6 +166,17 @@ def _import_program(name, path):
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
 
 
+def _name_globals(main):
+    """Makes a `__main__` of the functions and classes that came with main, from an interactive
+    interpreter: calls of other processes, and values that go back, name them."""
+    import types
+    module = types.ModuleType("__main__")
+    while isinstance(main, functools.partial):
+        main = main.func
+    module.__dict__.update(getattr(inspect.unwrap(main), "__globals__", {}))
+    sys.modules["__main__"] = module
+
+
 def _serve():
     folder = pathlib.Path(os.environ[_FOLDER])
     (folder / f"process.{os.getpid()}").touch()
@@ -160,6 +185,8 @@ def _serve():
     if program is not None:
         _import_program(*program)
     main, options = pickle.loads((folder / "main").read_bytes())
+    if program is None:
+        _name_globals(main)
     from ._run import _complete, run
     rank = []
 

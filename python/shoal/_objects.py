@@ -15,7 +15,8 @@ class _Method:
 
     def _encode(self, arguments, keywords):
         what = f"an argument of {type(self._target).__name__}.{self._name}()"
-        return _wire.dump((self._name, arguments, keywords), what)
+        kind = _class_name(self._target)
+        return _wire.dump((kind, self._name, arguments, keywords), what)
 
     def __call__(self, *arguments, **keywords):
         """Invokes the method; returns the future of its result."""
@@ -117,12 +118,22 @@ class Object:
                         "methods know it as self on each rank")
 
 
+def _class_name(target):
+    # Without its module, which is `__main__` in some processes only.
+    return type(target).__qualname__
+
+
 def invoke(world, target, body, buffers):
     """Runs an invocation of another rank."""
     rank = world.rank
     name = ""
     try:
-        name, arguments, keywords = _wire.load(body, buffers)
+        kind, name, arguments, keywords = _wire.load(body, buffers)
+        if kind != _class_name(target):
+            raise _errors.CheckError(
+                f"an invocation of {kind}.{name}() met an object of {_class_name(target)} on rank "
+                f"{rank}: all ranks must make their distributed objects in the same order, of the "
+                "same classes")
         result = _in_world(world, _invoke_method, target, name, arguments, keywords)
         return False, _wire.dump(result, f"the result of {type(target).__name__}.{name}()")
     except _errors.CancelledError:

@@ -49,7 +49,7 @@ def _end_states():
     _placed.clear()
     for key in list(_states):
         try:
-            key[0].rank
+            key[0]._rank
         except _errors.CheckError:
             _states.pop(key, None)
 
@@ -188,7 +188,7 @@ class _Main:
                 finally:
                     world._close_to_threads()
                 if self.waits:
-                    world.wait()
+                    world._await_end()
         except SystemExit as error:
             self.exit = error
             if error.code is None or isinstance(error.code, int):

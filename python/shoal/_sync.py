@@ -10,7 +10,8 @@ from ._run import (_call_to_end, _check_name, _function_of, _integer_of, _team_o
 
 class Promise(_wire.OfRank):
     """The sending end of a future: any task or handler of this rank fulfils it, once. If it is
-    dropped before, the future ends with BrokenPromise.
+    dropped before, the future ends with BrokenPromise. A thread of the program may fulfil it, too,
+    but the run does not wait for one: wrap_future() is for that.
 
     Parameters:
         name: in reports."""
@@ -146,6 +147,7 @@ class Timer:
 
     def cancel(self):
         """Stops the timer; returns whether it has not run and will not run. Never blocks."""
+        self._stop._promise.check_here()  # before the turn is lost
         if not _take_turn(self._turn):
             return False
         self._stop.set_result(None)

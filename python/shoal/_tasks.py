@@ -1,13 +1,15 @@
 """Tasks and futures."""
 
+import concurrent.futures
 import contextvars
 import copy
 import functools
 import sys
+import time
 
 from . import _core, _errors
-from ._run import (_call_to_end, _check_name, _function_of, _name_of, _priority_of, _retries_of,
-                   current_world)
+from ._run import (_call_to_end, _check_name, _current, _function_of, _name_of, _priority_of,
+                   _retries_of, current_world)
 from ._sync import Promise, _check_timeout, _take_turn
 from ._wire import PLAIN, _is_found_by_name
 
@@ -168,8 +170,11 @@ class Task:
         if base is self and _is_found_by_name(self):
             return self.__qualname__
         if base is self:
-            return Task, (self._function, self._name, self._priority, self._rank, self._retries)
+            return self._reduce_to_code()
         return _with_options, (base, self._name, self._priority, self._rank, self._retries)
+
+    def _reduce_to_code(self):
+        return Task, (self._function, self._name, self._priority, self._rank, self._retries)
 
     def __repr__(self):
         return f"<shoal task {self._name}>"
@@ -209,16 +214,52 @@ def _futures_of(futures, what, needed="_on_done"):
         if not hasattr(future, needed):
             raise _errors.CheckError(
                 f"{what}: {future!r} is no future of shoal: give those of tasks, calls, promises "
-                "or a shoal.WorldExecutor")
+                "or a shoal.WorldExecutor, or a shoal.wrap_future() of concurrent.futures'")
     return futures
 
 
-def gather(futures):
+class _Limit:
+    """The end of a time that a call has for several futures: virtual time in a simulation."""
+
+    def __init__(self, timeout, what):
+        _check_timeout(timeout, f"{what[:-2]}(timeout=)")
+        world = _current.get(None)
+        self._now = time.monotonic if world is None else world.now
+        self._what, self._timeout = what, timeout
+        self._end = None if timeout is None else self._now() + float(timeout)
+
+    def left(self):
+        """Seconds, or None without a limit."""
+        return None if self._end is None else max(0.0, self._end - self._now())
+
+    def error(self, missing, count):
+        return TimeoutError(f"{self._what}: {missing} of {count} futures have no value after "
+                            f"{self._timeout} seconds: wait longer, or without a timeout")
+
+
+def _ends_in(future, limit):
+    try:
+        future.exception(limit.left())
+    except TimeoutError:
+        return future.done()
+    except concurrent.futures.CancelledError:
+        pass
+    return True
+
+
+def gather(futures, timeout=None):
     """The results of futures, in a list. Parks the task until all have ended. Raises the first
-    exception in their order; the others count as taken."""
+    exception in their order; the others count as taken.
+
+    Parameters:
+        timeout: in seconds for all of them, virtual ones in a simulation. Then TimeoutError is
+            raised; all results can still be taken."""
+    limit = _Limit(timeout, "shoal.gather()")
     futures = _futures_of(futures, "shoal.gather()", "result")
     results, first = [], None
     for future in futures:
+        if timeout is not None and not _ends_in(future, limit):
+            raise limit.error(sum(not future.done() for future in futures), len(futures)) from first
         try:
             results.append(future.result())
         except Exception as error:
@@ -228,23 +269,31 @@ def gather(futures):
     return results
 
 
-def as_completed(futures):
-    """Yields each future when it has ended, the first one first. Parks the task in between."""
-    return _as_completed(list(dict.fromkeys(_futures_of(futures, "shoal.as_completed()"))))
+def as_completed(futures, timeout=None):
+    """Yields each future when it has ended, the first one first. Parks the task in between.
+
+    Parameters:
+        timeout: in seconds from this call until the last one, virtual ones in a simulation. Then
+            TimeoutError is raised."""
+    limit = _Limit(timeout, "shoal.as_completed()")
+    return _as_completed(list(dict.fromkeys(_futures_of(futures, "shoal.as_completed()"))), limit)
 
 
-def _as_completed(futures):
-    ended, arrivals = [], _core._Semaphore(current_world(), 0, "futures that end")
+def _as_completed(futures, limit):
+    ended, pending = _parted(futures)
+    yield from ended
+    arrived, arrivals = [], _core._Semaphore(current_world(), 0, "futures that end")
 
     def add(future):
-        ended.append(future)
+        arrived.append(future)
         arrivals.release()
 
-    for future in futures:
+    for future in pending:
         future._on_done(add, future)
-    for index in range(len(futures)):
-        arrivals.acquire()
-        yield ended[index]
+    for index in range(len(pending)):
+        if not arrivals.acquire(limit.left()):
+            raise limit.error(len(pending) - index, len(futures))
+        yield arrived[index]
 
 
 def wait(futures, timeout=None, return_when=ALL_COMPLETED):
@@ -259,26 +308,41 @@ def wait(futures, timeout=None, return_when=ALL_COMPLETED):
             f"shoal.wait() got return_when={return_when!r}: give shoal.ALL_COMPLETED, "
             "FIRST_COMPLETED or FIRST_EXCEPTION")
     _check_timeout(timeout, "shoal.wait(timeout=)")
-    futures = set(_futures_of(futures, "shoal.wait()"))
+    futures = list(dict.fromkeys(_futures_of(futures, "shoal.wait()")))
+    ended, pending = _parted(futures)
+
+    def is_enough(future):
+        return return_when == FIRST_COMPLETED or (
+            return_when == FIRST_EXCEPTION and future.exception() is not None)
+
+    if pending and not any(map(is_enough, ended)):
+        _wait_for_pending(pending, timeout, is_enough)
+    done = {future for future in futures if future.done()}
+    return done, {future for future in futures if future not in done}
+
+
+def _parted(futures):
+    """Those that have ended, and the others."""
+    ended, pending = [], []
+    for future in futures:
+        (ended if future.done() else pending).append(future)
+    return ended, pending
+
+
+def _wait_for_pending(futures, timeout, is_enough):
     ended = set()
     promise = Promise("shoal.wait()")
-    enough = promise.future
     turn = [None]  # of setting the promise: callbacks run on several workers
 
     def add(future):
         ended.add(future)
-        is_over = len(ended) == len(futures) or return_when == FIRST_COMPLETED or (
-            return_when == FIRST_EXCEPTION and future.exception() is not None)
-        if is_over and _take_turn(turn):
+        if (len(ended) == len(futures) or is_enough(future)) and _take_turn(turn):
             promise.set_result(None)
 
-    if futures:
-        for future in futures:
-            future._on_done(add, future)
-        try:
-            enough.result(timeout)
-        except TimeoutError:
-            if _take_turn(turn):
-                promise.set_result(None)
-    done = set(ended)
-    return done, futures - done
+    for future in futures:
+        future._on_done(add, future)
+    try:
+        promise.future.result(timeout)
+    except TimeoutError:
+        if _take_turn(turn):
+            promise.set_result(None)

@@ -15,8 +15,8 @@ _PICKLE = 0x80  # first byte of a pickle, and of no plain value
 
 
 class _Pickler(pickle.Pickler):
-    """Sends functions that pickle cannot find by their name as their code, with cloudpickle, and
-    what gives others its memory, but cannot be pickled, as that memory."""
+    """Sends functions and classes that pickle cannot find by their name as their code, with
+    cloudpickle, and what gives others its memory, but cannot be pickled, as that memory."""
 
     def reducer_override(self, obj):
         if isinstance(obj, memoryview) and (letter := letter_of(obj)) is not None:
@@ -25,7 +25,7 @@ class _Pickler(pickle.Pickler):
         if hasattr(type(obj), "__dlpack__") and type(obj).__reduce_ex__ is object.__reduce_ex__:
             import numpy
             return numpy.asarray, (numpy.from_dlpack(obj),)
-        if isinstance(obj, types.FunctionType) and not _is_found_by_name(obj):
+        if isinstance(obj, (types.FunctionType, type)) and not _is_found_by_name(obj):
             try:
                 import cloudpickle
             except ImportError:

@@ -314,7 +314,7 @@ for _function in (submit, spawn, call, send, send_task, split, cancel, allgather
 def _world_repr(world):
     kind = type(world).__name__.lower()
     try:
-        return f"<shoal {kind}, rank {world.rank} of {world.size}>"
+        return f"<shoal {kind}, rank {world._rank} of {world.size}>"
     except _errors.CheckError:
         return f"<shoal {kind} of a run that has ended>"
 

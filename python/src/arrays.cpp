@@ -118,10 +118,7 @@ class PyArray {
 
  private:
   [[nodiscard]] Entered<GlobalElements<T>> elements() const {
-    return {run_, elements_, [this] {
-              return "global array '" + name_ +
-                     "' has ended with the main function of its rank: use it before";
-            }};
+    return {run_, elements_, [this] { return "global array '" + name_ + "'"; }};
   }
 
   RunEnd run_;

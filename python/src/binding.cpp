@@ -1,5 +1,6 @@
 #include "binding.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <shoal/detail/sched/attempt.hpp>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "plain.hpp"
+#include "team/core_state.hpp"
 
 namespace shoal::python {
 
@@ -27,6 +29,8 @@ class Worlds {
     }
     auto held = std::make_unique<PyWorld>();
     held->team = &world;
+    held->run->scheduler = &world.core().scheduler();
+    held->run->rank = int{world.rank()};
     Object made =
         Object::own(nb::cast(held.release(), nb::rv_policy::take_ownership).release().ptr());
     PyObject* const kept = lookup(world, made.get());  // another thread may have been first
@@ -73,6 +77,27 @@ Worlds& worlds() {
 thread_local int t_calls = 0;  // of this thread, in progress: a destructor of Python may call, too
 
 }  // namespace
+
+void await_end(World& world) {
+  const bool is_told = team::CoreState::of(world.core()).failure_told;
+  try {
+    world.wait();
+  } catch (const TaskError&) {
+    if (!is_told) throw;
+  }
+}
+
+void check_rank(const RunState& run, FunctionRef<std::string()> what) {
+  if (!sched::on_worker() || run.has_ended) return;
+  const sched::Scheduler& here = sched::current_scheduler("a call");
+  if (&here == run.scheduler) return;
+  throw CheckError(fmt::format(
+      "{} belongs to rank {}, and was used on rank {}: use that of the rank where the function "
+      "runs. Ranks of one process share the global variables of Python, where each overwrites "
+      "what the others have made: keep it in a local variable of the main function, for functions "
+      "that are defined there, or in a dict by world.rank",
+      what(), run.rank, here.rank().value()));
+}
 
 ThreadCall::ThreadCall(const RunEnd& run, Threads last) {
   if (sched::on_worker() || run->threads == Threads::any || run->has_ended) return;

@@ -70,6 +70,11 @@ Hooks& hooks();
 /// the GIL.
 void record_place(const std::string& name, nb::handle function);
 
+/// Waits for all work of the world when the main function of the program has returned. **Caller**:
+/// the main function, without the GIL. **Errors**: those of World::wait(), but no TaskError that
+/// the main function has had from a wait before: it has caught it.
+void await_end(World& world);
+
 /// Objects of a rank that must end before its main function does: graphs and teams. Python may keep
 /// its own objects of them longer.
 class RankObjects {
@@ -82,9 +87,10 @@ class RankObjects {
   /// **Caller**: holds the GIL, which guards the list.
   void add(std::shared_ptr<void> object) { objects_.push_back(std::move(object)); }
   /// Waits for work that may use the objects, and ends them in reverse order, on all ranks.
-  /// **Caller**: the main function, without the GIL. **Errors**: those of the work, and of fail().
+  /// **Caller**: the main function, without the GIL. **Errors**: those of await_end(), and of
+  /// fail().
   void wait() {
-    if (!objects_.empty()) world_.wait();
+    if (!objects_.empty()) await_end(world_);
     end();
     if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
   }
@@ -108,16 +114,20 @@ class RankObjects {
 enum class Threads : std::uint8_t {
   any,      // all, until the stop of a Runtime
   open,     // all: the main function of shoal.run() runs
-  closing,  // cancel the work for whose end the main function waits
+  closing,  // cancel the work for whose end the main function waits, and fulfil its promises
   closed,   // nothing: it has returned
 };
 
 /// What objects know of their run, which may have ended.
 struct RunState {
   std::atomic<bool> has_ended{false};
-  std::atomic<int> calls{0};       // of threads of the program, in progress
-  Threads threads = Threads::any;  // guarded by the GIL, as the next one
-  TeamCore* world = nullptr;       // unless threads is any
+  std::atomic<int> calls{0};          // of threads of the program, in progress
+  std::atomic<Py_hash_t> futures{0};  // made so far
+  Threads threads = Threads::any;     // guarded by the GIL, as the next one
+  TeamCore* world = nullptr;          // unless threads is any
+  // Of the rank.
+  const sched::Scheduler* scheduler = nullptr;
+  int rank = -1;
 
   /// Waits until threads have left their calls. **Caller**: without the GIL, in the main function,
   /// which has closed the world to them and fails: their waits end.
@@ -126,6 +136,11 @@ struct RunState {
   }
 };
 using RunEnd = std::shared_ptr<RunState>;
+
+/// Refuses a call of a task, a handler or a main function of another rank of this process: ranks
+/// share the global variables of Python. `what`: a function that returns the name of the object.
+/// **Errors**: CheckError.
+void check_rank(const RunState& run, FunctionRef<std::string()> what);
 
 /// Call of a thread of the program into the world of a shoal.run(): while it exists, the run goes
 /// on, and a wait without end is found as that of a task. On workers it is nothing. **Caller**:
@@ -149,11 +164,16 @@ class Entered {
  public:
   Entered(const RunEnd& run, T& object, Threads last = Threads::open)
       : call_(run, last), object_(&object) {}
-  /// `refusal`: a function that returns the error of an object that has ended.
-  template <class Refusal>
-  Entered(const RunEnd& run, const std::weak_ptr<T>& object, Refusal refusal)
+  /// An object that ends with the main function of its rank. `what`: a function that returns its
+  /// name.
+  template <class What>
+  Entered(const RunEnd& run, const std::weak_ptr<T>& object, What what)
       : call_(run), kept_(object.lock()), object_(kept_.get()) {
-    if (object_ == nullptr) throw CheckError(refusal());
+    check_rank(*run, what);
+    if (object_ == nullptr) {
+      throw CheckError(what() +
+                       " has ended with the main function of its rank: use it before that");
+    }
   }
   [[nodiscard]] T& operator*() const { return *object_; }
   [[nodiscard]] T* operator->() const { return object_; }
@@ -171,7 +191,12 @@ struct PyTeam {
   RankObjects* kept = nullptr;                 // nullptr: the main function has ended
   RunEnd run = std::make_shared<RunState>();
 
-  [[nodiscard]] Entered<Team> get(Threads last = Threads::open) const {
+  /// For a call of its rank.
+  [[nodiscard]] Entered<Team> get() const {
+    check_rank(*run, [this] { return std::string(owner ? "a team" : "a world"); });
+    return of_any_rank();
+  }
+  [[nodiscard]] Entered<Team> of_any_rank(Threads last = Threads::open) const {
     if (team != nullptr && !(owner && owner->expired())) return {run, *team, last};
     throw CheckError(
         "the run of this world has ended: use a world only inside the main function and the tasks "
@@ -193,7 +218,7 @@ struct PyWorld : PyTeam {
 
   /// **Caller**: keeps the GIL while it uses the world.
   [[nodiscard]] World& world(Threads last = Threads::open) const {
-    return static_cast<World&>(*get(last));
+    return static_cast<World&>(*of_any_rank(last));
   }
 };
 

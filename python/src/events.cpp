@@ -160,10 +160,7 @@ class PyEvents {
 
  private:
   [[nodiscard]] Entered<Events> get() const {
-    return {run_, events_, [this] {
-              return "events '" + name_ +
-                     "' have ended with the main function of their rank: use them before";
-            }};
+    return {run_, events_, [this] { return "the object of events '" + name_ + "'"; }};
   }
 
   Team* team_;

@@ -280,10 +280,7 @@ class PyFlow {
     return named->name.c_str();
   }
   [[nodiscard]] Entered<Flow> get() const {
-    return {run_, flow_, [this] {
-              return "flow '" + name_ +
-                     "' has ended with the main function of its rank: use it before";
-            }};
+    return {run_, flow_, [this] { return "flow '" + name_ + "'"; }};
   }
 
   Team* team_;

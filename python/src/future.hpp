@@ -29,7 +29,9 @@ namespace nb = nanobind;
 class PyFuture {
  public:
   PyFuture(SharedFuture<Value> future, RunEnd run)
-      : future_(std::move(future)), run_(std::move(run)) {}
+      : future_(std::move(future)),
+        run_(std::move(run)),
+        number_(run_->futures.fetch_add(1, std::memory_order_relaxed)) {}
   // The last one of a future whose error nobody has taken fails the world.
   ~PyFuture() {
     if (!future_.valid()) return;
@@ -39,6 +41,7 @@ class PyFuture {
   PyFuture(PyFuture&& other) noexcept
       : future_(std::exchange(other.future_, {})),
         run_(std::move(other.run_)),
+        number_(other.number_),
         value_(std::move(other.value_)),
         error_(std::move(other.error_)) {}
   PyFuture(const PyFuture&) = delete;
@@ -104,6 +107,10 @@ class PyFuture {
     sched::submit_after(*future_.shared_state(), std::move(task));
   }
 
+  /// Number among the futures of its rank. As hash() of the future it lets sets have the same order
+  /// each time that a simulation runs; an address would not.
+  [[nodiscard]] Py_hash_t number() const { return number_; }
+
   /// Objects that the garbage collector traverses.
   [[nodiscard]] PyObject* value() const { return value_.get(); }
   [[nodiscard]] PyObject* error() const { return error_.get(); }
@@ -146,6 +153,7 @@ class PyFuture {
 
   SharedFuture<Value> future_;  // not valid: the value or the exception is here
   RunEnd run_;
+  Py_hash_t number_;
   Object value_;
   Object error_;
 };

@@ -182,10 +182,7 @@ class PyGraph {
     return graph;
   }
   [[nodiscard]] Entered<TaskGraph<Key>> get() const {
-    return {run_, graph_, [this] {
-              return "task graph '" + name_ +
-                     "' has ended with the main function of its rank: fulfill its tasks before";
-            }};
+    return {run_, graph_, [this] { return "task graph '" + name_ + "'"; }};
   }
 
   RunEnd run_;

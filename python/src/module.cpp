@@ -112,6 +112,7 @@ nb::object call_in_attempts(int retries, nb::handle function) {
 // --- locks
 
 void check_run(const RunEnd& run, const std::string& object) {
+  check_rank(*run, [&] { return object; });
   if (!run->has_ended) return;
   throw CheckError("the run of " + object + " has ended: use it before, and make one in each run");
 }
@@ -188,11 +189,14 @@ class PySemaphore {
         name_(name),
         run_(team.run) {}
 
-  void acquire() {
+  /// Returns whether it has a permit; false: after `timeout` seconds.
+  bool acquire(std::optional<double> timeout) {
     check();
     const ThreadCall call(run_);
     const OutsidePython outside;
+    if (timeout) return semaphore_->try_acquire_for(PyFuture::to_duration(*timeout));
     semaphore_->acquire();
+    return true;
   }
   void release(std::int64_t count) {
     check();
@@ -222,16 +226,19 @@ class PyPromise {
   PyPromise& operator=(const PyPromise&) = delete;
 
   PyFuture future() { return {promise_.future().share(), run_}; }
+  void check_here() const {
+    check_rank(*run_, [this] { return "promise '" + name_ + "'"; });
+  }
   void set_result(nb::handle value) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     Value held(Object::share(value.ptr()));
     const OutsidePython outside;
     promise_.set_value(std::move(held));
   }
   void set_exception(nb::handle exception) {
     check_run(run_, "promise '" + name_ + "'");
-    const ThreadCall call(run_);
+    const ThreadCall call(run_, Threads::closing);  // a task that waits for it keeps the run
     std::exception_ptr error;
     try {
       throw_python_exception(Object::share(exception.ptr()));
@@ -560,8 +567,9 @@ void bind_teams(nb::module_& module) {
           .def_prop_ro(
               "rank", [](PyTeam& t) { return int{t.get()->rank()}; },
               "Rank of the caller in the team, from 0; -1 if it is no member.")
+          .def_prop_ro("_rank", [](PyTeam& t) { return int{t.of_any_rank()->rank()}; })
           .def_prop_ro(
-              "size", [](PyTeam& t) { return t.get()->size(); }, "Number of ranks.")
+              "size", [](PyTeam& t) { return t.of_any_rank()->size(); }, "Number of ranks.")
           .def_prop_ro(
               "is_member", [](PyTeam& t) { return t.get()->is_member(); },
               "Whether the calling rank belongs to the team.")
@@ -574,11 +582,12 @@ void bind_teams(nb::module_& module) {
               "long\n"
               "tasks look here.")
           .def(
-              "now", [](PyTeam& t) { return static_cast<double>(t.get()->now_ns()) * 1e-9; },
+              "now",
+              [](PyTeam& t) { return static_cast<double>(t.of_any_rank()->now_ns()) * 1e-9; },
               "Time in seconds, which never goes back; virtual in a simulation.")
           .def("_cancel",
                [](PyTeam& t, const std::string& reason) {
-                 const auto team = t.get(Threads::closing);
+                 const auto team = t.of_any_rank(Threads::closing);
                  const OutsidePython outside;
                  team->cancel(reason);
                })
@@ -610,6 +619,12 @@ void bind_teams(nb::module_& module) {
       "CheckError once the run has ended.")
       .def_prop_ro("_tasks_run",
                    [](PyWorld& w) { return w.world(Threads::closing).statistics().tasks_run; })
+      .def("_await_end",
+           [](PyWorld& w) {
+             World& world = w.world();
+             const OutsidePython outside;
+             await_end(world);
+           })
       .def("_close_to_threads",
            [](PyWorld& w) {
              if (w.run->threads == Threads::open) w.run->threads = Threads::closing;
@@ -665,6 +680,7 @@ void bind(nb::module_& module) {
           nb::arg("timeout").none())
       .def("_wait", &PyFuture::wait, nb::arg("timeout").none())
       .def("done", &PyFuture::done, "Whether there is a value or an exception. Never blocks.")
+      .def("__hash__", &PyFuture::number)
       .def("_on_done", &PyFuture::on_done);
   nb::class_<PyMutex>(module, "_Mutex")
       .def(nb::init<PyWorld&, const std::string&>())
@@ -673,7 +689,7 @@ void bind(nb::module_& module) {
       .def("unlock", &PyMutex::unlock);
   nb::class_<PySemaphore>(module, "_Semaphore")
       .def(nb::init<PyWorld&, std::int64_t, const std::string&>())
-      .def("acquire", &PySemaphore::acquire)
+      .def("acquire", &PySemaphore::acquire, nb::arg("timeout") = nb::none())
       .def("release", &PySemaphore::release, nb::arg("count") = 1);
   nb::class_<PyDeadline>(module, "_Deadline")
       .def(nb::init<PyTeam&, double, const std::string&>())
@@ -682,6 +698,7 @@ void bind(nb::module_& module) {
   nb::class_<PyPromise>(module, "_Promise")
       .def(nb::init<PyWorld&, const std::string&>())
       .def("future", &PyPromise::future)
+      .def("check_here", &PyPromise::check_here)
       .def("set_result", &PyPromise::set_result, nb::arg("value").none())
       .def("set_exception", &PyPromise::set_exception);
   module.def("_run", &run, nb::arg("main"), nb::arg("words"), nb::arg("communicator").none());

@@ -90,10 +90,7 @@ class PyObjectHandle {
 
  private:
   [[nodiscard]] Entered<Representative> get() const {
-    return {
-        run_, representative_, [] {
-          return "a distributed object has ended with the main function of its rank: use it before";
-        }};
+    return {run_, representative_, [] { return std::string("a distributed object"); }};
   }
 
   std::weak_ptr<Representative> representative_;

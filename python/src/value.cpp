@@ -1,6 +1,7 @@
 #include "value.hpp"
 
 #include "binding.hpp"
+#include "env/freed_memory.hpp"
 #include "errors.hpp"
 
 namespace nb = nanobind;
@@ -27,7 +28,11 @@ Block to_block(PyObject* object) {
   } const release{view};
   char* const data = static_cast<char*>(view.buf);
   if (view.len < kLargeBytes || view.readonly == 0 || !is_constant(object)) {
-    return Block(std::vector<char>(data, data + view.len));
+    std::vector<char> copy;
+    copy.reserve(static_cast<std::size_t>(view.len));
+    env::prefer_huge_pages(copy.data(), copy.capacity());
+    copy.assign(data, data + view.len);
+    return Block(std::move(copy));
   }
   Object kept = Object::own(PyMemoryView_FromObject(object));
   if (!kept) throw_python_error();

@@ -2,7 +2,10 @@
 
 #include <shoal/detail/base/sanitizers.hpp>
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 #ifdef __GLIBC__
@@ -11,10 +14,7 @@
 
 #ifdef SHOAL_ASAN
 #include <sanitizer/asan_interface.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-#include <cstdint>
 #endif
 
 namespace shoal::env {
@@ -49,6 +49,15 @@ FreedMemory treatment_of_freed_memory() {
   if (during.uordblks >= before.uordblks + kBlockBytes) return FreedMemory::kept;
 #endif
   return FreedMemory::unknown;
+}
+
+void prefer_huge_pages(void* begin, std::size_t size_bytes) noexcept {
+  constexpr std::uintptr_t kHugeBytes = 2UL << 20U;
+  if (size_bytes < 2 * kHugeBytes) return;
+  const auto from = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t whole_from = (from + kHugeBytes - 1) / kHugeBytes * kHugeBytes;
+  const std::uintptr_t whole_bytes = (from + size_bytes - whole_from) / kHugeBytes * kHugeBytes;
+  static_cast<void>(madvise(reinterpret_cast<void*>(whole_from), whole_bytes, MADV_HUGEPAGE));
 }
 
 #ifdef SHOAL_ASAN

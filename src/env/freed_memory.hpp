@@ -23,6 +23,11 @@ enum class FreedMemory {
 /// Finds out with a block that is never touched. **Caller**: while no other thread allocates much.
 [[nodiscard]] FreedMemory treatment_of_freed_memory();
 
+/// Asks for huge pages in a block of 4 MiB or more that has not been touched, as numpy does for its
+/// arrays. A copy between processes looks up each page, and a processor its addresses. Nothing
+/// where the system has no such pages, or gives them without being asked. **Cost**: a system call.
+void prefer_huge_pages(void* begin, std::size_t size_bytes) noexcept;
+
 /// A stack may have been at these addresses before, and left AddressSanitizer's marks of its
 /// frames.
 /// **Cost**: a system call, and that of the pages with marks; nothing without that sanitizer.

@@ -2,6 +2,8 @@
 #include <shoal/detail/net/pieces.hpp>
 #include <shoal/error.hpp>
 
+#include "env/freed_memory.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +25,7 @@ std::size_t body_place(std::size_t at, const Piece& piece) { return place_like(a
 std::span<std::byte> make_place(Piece& piece, std::size_t size_bytes) {
   const std::size_t before = piece.is_block ? 0 : place_like(0, piece.begin);
   piece.owned = make_bytes(before + size_bytes);
+  env::prefer_huge_pages(piece.owned.get(), before + size_bytes);
   const std::span<std::byte> place(piece.owned.get() + before, size_bytes);
   piece.bytes = place;
   return place;

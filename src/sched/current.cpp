@@ -42,13 +42,20 @@ void set_current_worker(Worker* worker) { t_worker = worker; }
   return me != nullptr && &me->scheduler() == this ? me->id().value() : options_.worker_count;
 }
 
+namespace {
+
+Task* task_of(const Worker& worker) {
+  if (worker.activity.handler_depth > 0) {
+    return worker.activity.attempt != nullptr ? &worker.activity.attempt->task() : nullptr;
+  }
+  return worker.fibers.task();
+}
+
+}  // namespace
+
 Task* current_task() {
   const Worker* const worker = current_worker();
-  if (worker == nullptr) return nullptr;
-  if (worker->activity.handler_depth > 0) {
-    return worker->activity.attempt != nullptr ? &worker->activity.attempt->task() : nullptr;
-  }
-  return worker->fibers.task();
+  return worker == nullptr ? nullptr : task_of(*worker);
 }
 
 bool on_worker() { return current_worker() != nullptr; }
@@ -110,10 +117,14 @@ Scheduler& current_scheduler(const char* what, const char* remedy) {
 }
 
 TaskScope& current_scope(Scheduler& scheduler) {
-  const Task* const task = current_task();
-  if (current_worker() == nullptr) check_live(scheduler, "a future or a lock");
+  const Worker* const worker = current_worker();
+  if (worker == nullptr) {
+    check_live(scheduler, "a future or a lock");
+    return scheduler.scope();
+  }
+  const Task* const task = task_of(*worker);
   if (task == nullptr || task->is_main()) return scheduler.scope();
-  return &current_worker()->scheduler() == &scheduler ? *task->scope : scheduler.scope();
+  return &worker->scheduler() == &scheduler ? *task->scope : scheduler.scope();
 }
 
 bool spend(const Cost& cost) {

@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "sched/live.hpp"
+
 namespace shoal {
 
 TaskGroup* TaskGroup::current() {
@@ -32,6 +36,18 @@ TaskGroup::~TaskGroup() {
   }
 }
 
+/// A thread of the program may use a group that it has kept longer than the run.
+class TaskGroup::Use {
+ public:
+  explicit Use(const TaskGroup& group) {
+    if (sched::on_worker() || foreign_.emplace(group.scheduler_)) return;
+    sched::check_live(group.scheduler_, fmt::format("the group '{}'", group.name_));
+  }
+
+ private:
+  std::optional<sched::ForeignUse> foreign_;
+};
+
 bool TaskGroup::set_cancelled() {
   const Cancelled before = cancelled_.exchange(Cancelled::yes, std::memory_order_acq_rel);
   // release pairs with the acquire in inherits_cancel(): a thread that sees the count sees the
@@ -43,6 +59,7 @@ bool TaskGroup::set_cancelled() {
 // A task that is about to park looks at the group under the lock of its list, and is in the list
 // when it gives that up. So it sees the flag, or is found here.
 void TaskGroup::cancel() {
+  const Use use(*this);
   set_cancelled();
   scheduler_.waiting().cancel(*this);
 }
@@ -89,12 +106,18 @@ void TaskGroup::begin_anew() {
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task) {
-  begin_anew();
-  task->scope = &scope_;
-  scheduler_.submit(std::move(task));
+  const auto submit = [this, &task] {
+    begin_anew();
+    task->scope = &scope_;
+    scheduler_.submit(std::move(task));
+  };
+  if (sched::on_worker()) return submit();
+  const Use use(*this);
+  submit();
 }
 
 void TaskGroup::submit(std::unique_ptr<sched::Task> task, const TaskOptions& options) {
+  const Use use(*this);
   begin_anew();
   task->scope = &scope_;
   sched::submit(scheduler_, std::move(task), options);

@@ -87,6 +87,12 @@ void a_failed_call_names_itself() {
   for (const char* part : {"MPI_Isend", "process 3", "peer process 5", "tag 77"}) {
     require_contains(text, part);
   }
+  MpiTable mpi = mpi_table();  // which does not know its own errors
+  mpi.error_string = [](int, char*, std::size_t) { return 1; };
+  mpi.error_class = [](int, int*) { return 1; };
+  require_contains(
+      text_thrown_by<TransportError>("mpi_check", [&] { mpi_check(mpi, 77, {"MPI_Isend"}); }),
+      "MPI_Isend failed: error code 77 (look at the launcher's output");
 }
 
 void a_payload_of_another_size_is_an_error(std::size_t send_bytes, std::size_t receive_bytes) {
@@ -111,6 +117,17 @@ void a_payload_of_another_size_is_an_error(std::size_t send_bytes, std::size_t r
   // Without finish(): the other process may have failed before it took what it was sent.
 }
 
+void a_payload_that_nobody_sends_is_an_error_of_the_end() {
+  Node node({});
+  static std::vector<std::byte> in(100);  // MPI may write into it until the program ends
+  FlagEvent arrived;
+  node.transport().receive_payload(next_process(node, node.local()), node.local(),
+                                   node.transport().new_payload_tag(), in, &arrived);
+  require_contains(
+      text_thrown_by<TransportError>("a payload that nobody sends", [&] { node.finish(); }),
+      fmt::format("process {} ends with 1 payloads under way", node.process()));
+}
+
 void leaving_without_finish_does_not_hang() {
   MpiOptions options;
   options.link.window_bytes = 4096;
@@ -132,6 +149,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(a_payload_of_another_size_is_an_error(500, 400)),
                        SHOAL_CASE(a_payload_of_another_size_is_an_error(400, 500)),
                        SHOAL_CASE(a_payload_of_another_size_is_an_error(3500, 3501)),
+                       SHOAL_CASE(a_payload_that_nobody_sends_is_an_error_of_the_end()),
                        SHOAL_CASE(damaged_packets_are_refused()),
                    });
 }

@@ -26,8 +26,24 @@ void run() {
     test::fail("MPI is finalized: there could be no second world");
 }
 
+/// A communicator before MPI_Init is none.
+void refuse_communicators() {
+  const auto env = env::make_thread_env();
+  MpiOptions options;
+  options.env = env.get();
+  options.communicator = shoal::testing::communicator_of_launch();
+  const auto is_refused = [](auto&& call) {
+    test::require_contains(
+        test::text_thrown_by<ConfigError>("a communicator before MPI_Init", call),
+        "MPI is not initialized: call MPI_Init_thread first");
+  };
+  is_refused([&] { make_mpi_transport(options); });
+  is_refused([] { communicator_of_fortran(0); });
+}
+
 int program(int /*argc*/, char** /*argv*/) {
   try {
+    refuse_communicators();
     run();
     run();
     const auto env = env::make_thread_env();

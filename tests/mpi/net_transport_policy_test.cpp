@@ -288,6 +288,31 @@ void exchange_gives_everyones_text() {
   node.finish();
 }
 
+void options_without_a_meaning_are_refused() {
+  const auto env = env::make_thread_env();
+  const auto refused = [&](const std::string& part, auto&& change) {
+    MpiOptions options;
+    options.env = env.get();
+    change(options);
+    require_contains(text_thrown_by<CheckError>(part.c_str(), [&] { make_mpi_transport(options); }),
+                     part);
+  };
+  constexpr auto too_much = (std::size_t{1} << 30) + 1;
+  refused("needs an environment", [](MpiOptions& options) { options.env = nullptr; });
+  refused("ranks_per_process is 0", [](MpiOptions& options) { options.ranks_per_process = 0; });
+  refused("node_processes is 0", [](MpiOptions& options) { options.node_processes = 0; });
+  refused("chunk_bytes is 0", [](MpiOptions& options) { options.chunk_bytes = 0; });
+  refused("chunk_bytes is 1073741825", [](MpiOptions& options) { options.chunk_bytes = too_much; });
+  refused("packet_bytes is 1073741825",
+          [](MpiOptions& options) { options.link.packet_bytes = too_much; });
+  Node node({});
+  require_contains(
+      text_thrown_by<CheckError>("a second fabric",
+                                 [&] { Fabric second(node.layout(), {}, &node.transport()); }),
+      "a transport serves one fabric");
+  node.finish();
+}
+
 void different_options_are_refused_everywhere() {
   if (world_processes() == 1) return;
   const auto env = env::make_thread_env();
@@ -395,6 +420,7 @@ int run_all(int argc, char** argv) {
                        SHOAL_CASE(thread_levels_decide_the_policy()),
                        SHOAL_CASE(windows_that_do_not_serve_are_refused()),
                        SHOAL_CASE(exchange_gives_everyones_text()),
+                       SHOAL_CASE(options_without_a_meaning_are_refused()),
                        SHOAL_CASE(different_options_are_refused_everywhere()),
                        SHOAL_CASE(a_part_of_the_programs_processes_can_be_used()),
                        SHOAL_CASE(what_is_no_communicator_of_one_world_is_refused()),

@@ -1,8 +1,9 @@
 // A program that leaves MPI to shoal: launched, it is a world of all processes, as often as it
 // likes. The first world decides how MPI is initialized, so it depends on the launch.
 //
-// runtime_launch_test [leave|exit|own_leave|own_exit]: a process leaves early, or exits inside a
-// world; own_: where MPI is the program's, and a process does something else instead of leaving.
+// runtime_launch_test [leave|linger|exit|own_leave|own_exit]: a process leaves early, or stays when
+// the others exit, or exits inside a world; own_: where MPI is the program's, and a process does
+// something else instead of leaving.
 
 #include <fmt/core.h>
 #include <mpi.h>
@@ -126,6 +127,13 @@ int program(int argc, char** argv) {
     bool is_first = false;
     if (run_with({}, [&](World& world) { is_first = world.rank() == 0; }) != 0) return 1;
     return is_first ? 0 : run_with({}, battery);
+  }
+  if (what == "linger") {
+    bool is_first = false;
+    const auto note_rank = [&](World& world) { is_first = world.rank() == 0; };
+    if (run_with({"--stall-abort", "1s"}, note_rank) != 0) return 1;
+    if (is_first) std::this_thread::sleep_for(std::chrono::minutes(1));
+    return 0;
   }
   return shoal::testing::report([&] { many_worlds(argc, argv); });
 }

@@ -8,7 +8,7 @@ import math
 import operator
 
 import shoal
-from shoal import _core
+from shoal import _core, _wire
 
 heard = {}
 seen = contextvars.ContextVar("what a call has seen", default=0)
@@ -122,6 +122,31 @@ def call_back(rank):
     return shoal.current_world().call(rank, where, offset=100).result()
 
 
+def check_memory(world, next_rank):
+    """Large objects of bytes arrive as they are. A memoryview travels beside the pickle, without a
+    copy of its own if it is read-only; the others are part of it."""
+    for size in (0, 100, 1 << 14, 300_000):
+        text = bytes(range(256)) * (size // 256 + 1)
+        numbers = array.array("H", text[:size])
+        for value in (text[:size], bytearray(text[:size]), numbers):
+            for sent in (value, [value, value], {"key": value}):
+                back = world.call(next_rank, given, sent).result()
+                assert back == sent and type(back) is type(sent)
+                body, buffers = _wire.dump(sent)
+                assert size <= len(body) < size + 200 and not buffers
+            if isinstance(value, bytearray) and size:
+                back = world.call(next_rank, given, value).result()
+                back[0] ^= 1  # memory of its own
+                assert back != value
+        if size:
+            views = [memoryview(text[:size]), memoryview(bytearray(text[:size]))]
+            body, buffers = _wire.dump(views)
+            assert len(body) < 200 and [buffer.nbytes for buffer in buffers] == [size, size]
+            assert list(map(_wire.is_constant, buffers)) == [True, False]
+            back = world.call(next_rank, given, views).result()
+            assert back == views and [view.readonly for view in back] == [True, False]
+
+
 def check_plain_calls(world, me, size, next_rank):
     """Calls with numbers and short texts, and those that only look like such ones."""
     plain = [None, True, False, 0, -1, 2**63 - 1, -2**63, 1.5, -0.0, math.inf, 2 - 3j, "", "x",
@@ -190,6 +215,7 @@ def main(world):
                  memoryview(numbers)[::2], memoryview(b"")):
         back = world.call(next_rank, given, view).result()
         assert type(back) is memoryview and back.tolist() == view.tolist()
+    check_memory(world, next_rank)
     block = bytearray(1 << 20)
     assert world.call(next_rank, fill, block).result() == 7
     assert block[0] == 0

@@ -46,6 +46,18 @@ def of_the_library(world):
     late.set_result(None)
 
 
+def catches(world):
+    """A failure that all main functions catch: their values are kept. The object
+    ends with them, which waits for all work once more."""
+    shoal.Events("unused")
+    if world.rank == 0:
+        world.spawn(raises, LookupError("no more bananas"))
+    try:
+        world.wait()
+    except shoal.TaskError as error:
+        return f"saved after {error.text.splitlines()[-1]}"
+
+
 def main(world):
     of_python(world)
     of_the_library(world)
@@ -54,5 +66,8 @@ def main(world):
 
 
 if __name__ == "__main__":
-    if shoal.run(main):  # this process has rank 0
+    is_first = shoal.run(main)  # this process has rank 0
+    saved = shoal.run(catches)
+    assert saved == ("saved after LookupError: no more bananas" if is_first else None), saved
+    if is_first:
         print("good")

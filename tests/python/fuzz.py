@@ -74,7 +74,8 @@ WORLD = ["submit", "spawn", "call", "send", "send_task", "allgather", "gather", 
 NAMES = ["Actor", "Cache", "Counter", "Deadline", "Events", "Executor", "Flow", "GlobalArray",
          "GlobalVar", "Mutex", "Object", "Promise", "Runtime", "Semaphore", "Task", "TaskGraph",
          "Timer", "TraceReport", "WorldExecutor", "as_completed", "current_world", "dask_get",
-         "flow_task", "gather", "register_joblib", "run", "sleep", "task", "wait", "yield_now"]
+         "flow_task", "gather", "register_joblib", "run", "sleep", "task", "wait", "wrap_future",
+         "yield_now"]
 METHODS = ["result", "exception", "add_done_callback", "done", "set_result", "set_exception",
            "future", "lock", "unlock", "try_lock", "acquire", "release", "fulfill", "send",
            "send_all", "fire", "fire_after", "fire_object", "fire_when_readable", "fire_on_signal",

@@ -21,7 +21,10 @@ def part(x):
 
 def main(world):
     futures = [part.on((world.rank + i) % world.size)(i) for i in range(4)]
-    return sum(shoal.gather(futures))
+    numbers = {future: number for number, future in enumerate(futures)}
+    ended, others = shoal.wait(futures, return_when=shoal.FIRST_COMPLETED)
+    order = [numbers[future] for future in (*ended, *others)]
+    return sum(shoal.gather(futures)), world.allgather(order)
 
 
 if __name__ == "__main__":

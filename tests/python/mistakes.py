@@ -57,6 +57,52 @@ def other_order(world):
         shoal.GlobalArray(10, name="b"), shoal.Events("a")
 
 
+class Bank(shoal.Object):
+    def deposit(self):
+        return 1
+
+
+class Vault(shoal.Object):
+    def deposit(self):
+        return 2
+
+
+def other_classes(world):
+    """Ranks make objects of different classes in different orders."""
+    kinds = (Bank, Vault) if world.rank == 0 else (Vault, Bank)
+    objects = [kind() for kind in kinds]
+    world.barrier()
+    objects[0][(world.rank + 1) % world.size].deposit().result()
+
+
+def other_classes_send(world):
+    """As other_classes, where nobody asks for a result."""
+    bank = (Bank if world.rank == 0 else Vault)()
+    world.barrier()
+    if world.rank == 0:
+        bank[world.size - 1].deposit.send()
+    world.wait()
+
+
+def shared_graph(world):
+    """All ranks of the process write the graph to one global variable."""
+    global graph
+    if world.rank == 0:
+        graph = None
+    world.barrier()
+    mine = shoal.TaskGraph(fulfills, rank=lambda key: key % world.size, name="chain")
+    if world.rank == 1:
+        graph = mine
+    world.barrier()
+    if world.rank == 0:
+        mine.fulfill(0)
+    world.wait()
+
+
+def fulfills(key):
+    graph.fulfill(key + 1)
+
+
 def other_operations(world):
     """Ranks reduce by different operations."""
     world.allreduce(array.array("d", [1, 2]), shoal.SUM if world.rank == 0 else shoal.MAX)

@@ -1,5 +1,6 @@
 """Runs a notebook in a kernel, and compares its outputs with the stored ones, or replaces them:
-notebook.py NOTEBOOK [--store]. Without a notebook, it interrupts a run in a kernel."""
+notebook.py NOTEBOOK [--store]. With --processes, runs of a kernel start processes. Without a
+notebook, it interrupts a run in a kernel."""
 
 import asyncio
 import re
@@ -18,6 +19,58 @@ def main(world):
     shoal.sleep(3600)
 
 shoal.run(main, ranks=2)"""
+
+
+# Cells, and the value that each shows.
+PROCESSES = [("""\
+import shoal
+
+OFFSET = 10
+
+class Odd(Exception):
+    def __init__(self, rank):
+        super().__init__(rank)
+        self.rank = rank
+
+@shoal.task
+def add(x):
+    return x + OFFSET
+
+def main(world):
+    assert world.launch == "mpi" and world.size == 2
+    mine = [add.on(rank)(rank) for rank in range(world.size)]
+    return world.allgather(shoal.gather(mine)), world.rank
+
+def raises(world):
+    if world.rank == 1:
+        raise Odd(world.rank)
+    world.barrier()
+
+shoal.run(main, processes=2)""", "([[10, 11], [10, 11]], 0)"), ("""\
+OFFSET = 20
+shoal.run(main, processes=2)""", "([[20, 21], [20, 21]], 0)"), ("""\
+def counter(first):
+    def count(world):
+        here = lambda x: first + x + OFFSET
+        return [world.call(rank, here, rank).result() for rank in range(world.size)]
+    return count
+
+shoal.run(counter(100), processes=2), shoal.run(lambda world: world.size, processes=2)""",
+              "([120, 121], 2)"), ("""\
+try:
+    shoal.run(raises, processes=2)
+except Odd as error:
+    caught = error
+type(caught), caught.rank, "in raises" in str(caught.__cause__)""",
+                                   "(__main__.Odd, 1, True)"), ("""\
+def local():
+    class Point:
+        pass
+    return Point, lambda world: Point()
+
+Point, make = local()
+(type(shoal.run(lambda world: Odd(world.rank), processes=2)) is Odd,
+ type(shoal.run(make, processes=2)) is Point)""", "(True, True)")]
 
 
 def texts_of(outputs):
@@ -83,8 +136,19 @@ def interrupt():
     assert cells[1].outputs[0].data["text/plain"] == "2", cells[1].outputs
 
 
+def start_processes():
+    cells = [nbformat.v4.new_code_cell(source) for source, _ in PROCESSES]
+    NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=300).execute()
+    for cell, (_, expected) in zip(cells, PROCESSES):
+        values = [output.data["text/plain"] for output in cell.outputs
+                  if output.output_type == "execute_result"]
+        assert values == [expected], f"{cell.source}\n\nshows {cell.outputs}"
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["--processes"]:
+        start_processes()
+    elif len(sys.argv) > 1:
         compare(sys.argv[1], "--store" in sys.argv)
     else:
         interrupt()

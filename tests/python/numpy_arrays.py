@@ -1,5 +1,7 @@
 """numpy arrays in calls, collective operations and global arrays; lambdas by cloudpickle."""
 
+import os
+import re
 import threading
 import warnings
 
@@ -32,6 +34,27 @@ def given(array):
     return array
 
 
+def asks_for_huge_pages(array):
+    """Whether the program has asked for huge pages in the middle of the array's memory."""
+    address, found = array.ctypes.data + array.nbytes // 2, False
+    with open("/proc/self/smaps") as lines:
+        for line in lines:
+            words = line.split()
+            if re.fullmatch("[0-9a-f]+-[0-9a-f]+", words[0]):
+                begin, end = (int(part, 16) for part in words[0].split("-"))
+                found = begin <= address < end
+            elif found and words[0] == "VmFlags:":
+                return "hg" in words
+    return False
+
+
+def check_huge_pages(world, next_rank):
+    if os.path.exists("/sys/kernel/mm/transparent_hugepage"):
+        large = np.ones(1 << 20)
+        assert world.call(next_rank, asks_for_huge_pages, large).result()
+    world.barrier()
+
+
 def shape_of(array, *, flip):
     return array.T.shape if flip else array.shape
 
@@ -44,6 +67,7 @@ def main(world):
         assert back.dtype == dtype and (back == array.T).all()
     large = np.random.default_rng(world.rank).random((300, 400))
     assert (world.call(next_rank, doubled, large).result() == 2 * large).all()
+    check_huge_pages(world, next_rank)
     constant = large.copy()
     constant.flags.writeable = False
     back = world.call(next_rank, given, constant).result()

@@ -22,6 +22,58 @@ def check_timers(world):
     refuses(shoal.CheckError, "time of inf seconds never ends", shoal.Timer, float("inf"), print)
 
 
+def naps(seconds):
+    shoal.sleep(seconds)
+    return seconds
+
+
+def check_timeouts(world):
+    """Of several futures at once: those that are there count, and the others can still come."""
+    late = shoal.Promise("late")
+    ready = [world.submit(abs, -number) for number in range(3)]
+    assert shoal.gather(ready, timeout=1000) == [0, 1, 2]
+    assert set(shoal.as_completed(ready, 1000)) == set(ready)
+    waiting, arrived = [*ready, late.future], []
+    refuses(TimeoutError, "gather..: 1 of 4 futures have no value after 0.002 seconds",
+            shoal.gather, waiting, 0.002)
+    refuses(TimeoutError, "as_completed..: 1 of 4 futures have no value after 0.002 seconds",
+            lambda: arrived.extend(shoal.as_completed(waiting, timeout=0.002)))
+    assert shoal.wait(waiting, timeout=0.002) == (set(ready), {late.future})
+    refuses(TimeoutError, "no value after 0.002 seconds", late.future.result, 0.002)
+    late.set_exception(TimeoutError("of the task"))
+    refuses(TimeoutError, "of the task", shoal.gather, waiting, 1000)
+    assert shoal.wait(waiting, timeout=1000) == (set(waiting), set())
+    for call in (shoal.gather, shoal.as_completed, shoal.wait):
+        refuses(shoal.CheckError, rf"shoal.{call.__name__}\(timeout=\): a time of -1 seconds",
+                call, ready, -1)
+        refuses(shoal.CheckError, "a time of 'soon' seconds", call, ready, "soon")
+    if world.launch == "simulated":
+        check_virtual_timeouts(world)
+
+
+def check_virtual_timeouts(world):
+    """They begin with the call, and end at one time, whatever the seed."""
+    futures = [world.submit(naps, 300 * number / 1000) for number in (4, 2, 3, 1, 5)]
+    begin = world.now()
+
+    def passed():
+        return round(100 * (world.now() - begin))  # in 10 ms: a task may begin a bit later
+
+    arrived = []
+    arrivals = shoal.as_completed(futures, timeout=1)
+    shoal.sleep(0.5)
+    refuses(TimeoutError, "2 of 5 futures have no value after 1 seconds",
+            lambda: arrived.extend((future.result(), passed()) for future in arrivals))
+    assert arrived == [(0.3, 50), (0.6, 60), (0.9, 90)] and passed() == 100, arrived
+    assert len(shoal.wait(futures, timeout=0.1)[0]) == 3 and passed() == 110
+    assert len(shoal.wait(futures, 1, shoal.FIRST_COMPLETED)[0]) == 3 and passed() == 110
+    refuses(TimeoutError, "1 of 5 futures", shoal.gather, futures, 0.35)
+    assert passed() == 145
+    refuses(TimeoutError, "0.02 seconds", futures[-1].result, 0.02)
+    assert passed() == 147
+    assert shoal.gather(futures, timeout=5) == [1.2, 0.6, 0.9, 0.3, 1.5] and passed() == 150
+
+
 def check_deadlines(world):
     with shoal.Deadline(1000.0):
         shoal.gather([world.submit(abs, -1)])
@@ -94,6 +146,7 @@ def check_variables(world):
 
 def main(world):
     check_timers(world)
+    check_timeouts(world)
     check_deadlines(world)
     check_counters(world)
     check_caches(world)

@@ -118,9 +118,13 @@ class Jobs(hosts.Hosts):
             (scratch / "end").touch()
             preload = ["env", f"LD_PRELOAD={self.preloaded(mpi)}"] if mpi == "mpich" else []
             program = [*preload, self.rounds, str(scratch / "end"), "--workers", "1"]
+            hello = [*preload, self.program("tutorial_hello"), "--mpi", mpi]
             try:
                 with Slurm(scratch) as slurm:
                     self.jobs(slurm, scratch, mpi, program)
+                    said = self.srun(slurm, 4, mpi, *hello).stdout
+                    for rank in range(4):
+                        self.assertIn(f"Hello from rank {rank} of 4.", said)
             except NoSlurm as reason:
                 self.skipTest(str(reason))
 

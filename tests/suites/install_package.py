@@ -235,12 +235,28 @@ class Configurations(suite.Suite):
         for entry in entries:
             for place in (f"{build.source}/=", f"{folder}=."):
                 self.assertIn(f"-ffile-prefix-map={place}", entry["command"], entry["file"])
+        self.builds_what_is_installed(folder)
         self.run_command([cmake, "--build", folder, "--target", "shoal_base"])
         objects = list(folder.glob("src/CMakeFiles/shoal_base.dir/**/*.o"))
         self.assertTrue(objects)
         for path in objects:
             self.assertIn(b"_info", path.read_bytes())  # for debuggers
             self.assertNotIn(str(build.source).encode(), path.read_bytes())
+
+    def builds_what_is_installed(self, folder):
+        """No application, test or benchmark: the libraries, plug-ins and tools."""
+        variables = suite.build().variables
+        commands = self.run_command(["ninja", "-C", folder, "-t", "commands", "all"]).output
+        made = {pathlib.Path(path).name for path in re.findall(r" (?:-o|qc) (\S+)", commands)
+                if not path.endswith((".o", ".f90"))}
+        version = variables["PROJECT_VERSION"]
+        expected = {"libshoal.a", f"libshoal_c.so.{version}", f"libshoal_edat.so.{version}",
+                    "libshoal_c_api.a", "libshoal_edat_api.a", "libshoal_trace_tool.a",
+                    "shoal-trace", "shoal-top",
+                    *(f"libshoal_mpi_{mpi}.so" for mpi in suite.build().mpis)}
+        if variables["CMAKE_Fortran_COMPILER"]:
+            expected.add("libshoal_fortran.a")
+        self.assertEqual(made, expected)
 
 
 if __name__ == "__main__":

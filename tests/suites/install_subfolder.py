@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 
 import suite
@@ -87,37 +88,109 @@ class FirstProgram(suite.Suite):
         the time then. With clang, where there is one: it takes 99 s of a processor, gcc 164, and
         gcc builds all else."""
         build = suite.build()
-        variables = build.variables
-        clang = shutil.which("clang++-16") or shutil.which("clang++")
+        self.compiler = (shutil.which("clang++-16") or shutil.which("clang++")
+                         or build.variables["CMAKE_CXX_COMPILER"])
         folder = build.scratch("first_program")
+        self.hello = folder / "build/hello"
         shutil.copy(build.source / "apps/tutorial/hello.cpp", folder)
         shutil.copy(build.source / "docs/first_program/CMakeLists.txt", folder)
         (folder / "shoal").symlink_to(build.source)
-        result = self.run_command([
-            variables["CMAKE_COMMAND"], "-G", "Ninja", "-S", folder, "-B", folder / "build",
-            "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0",
-            "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
-            f"-DCMAKE_CXX_COMPILER={clang or variables['CMAKE_CXX_COMPILER']}",
-            f"-DCMAKE_CXX_COMPILER_LAUNCHER={variables['SHOAL_TEST_CCACHE']}"])
-        self.assertNotIn("Warning", result.output + result.errors)
-        self.run_command([variables["CMAKE_COMMAND"], "--build", folder / "build", "--parallel", 2])
-        self.says_hello(folder / "build")
+        self.configure(folder, "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0")
+        self.build_hello()
+        self.says_hello()
         library = (folder / "build/shoal/src/libshoal.a").read_bytes()
         library = re.sub(rb"\(lambda at [^)]*\)", b"", library)  # clang's names
         for place in (build.source, folder):
             self.assertFalse(str(place).encode() in library, place)
 
         # As a shared library, of the same objects.
-        self.run_command([variables["CMAKE_COMMAND"], "-DBUILD_SHARED_LIBS=ON", folder / "build"])
-        self.run_command([variables["CMAKE_COMMAND"], "--build", folder / "build", "--parallel", 2])
-        self.assertRegex(self.says_hello(folder / "build"), r"NEEDED +libshoal\.so\.[0-9]")
+        self.build_hello("-DBUILD_SHARED_LIBS=ON")
+        self.assertRegex(self.says_hello(), r"NEEDED +libshoal\.so\.[0-9]")
+        self.build_hello("-DBUILD_SHARED_LIBS=OFF")
+        for mpi in [*build.mpis, "system"] if build.mpis else []:
+            with self.subTest(linked=mpi):
+                self.with_mpi_linked_in(mpi)
 
-    def says_hello(self, folder):
+    def configure(self, folder, *options):
+        variables = suite.build().variables
+        result = self.run_command([
+            variables["CMAKE_COMMAND"], "-G", "Ninja", "-S", folder, "-B", folder / "build",
+            "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0",
+            f"-DCMAKE_CXX_COMPILER={self.compiler}",
+            f"-DCMAKE_CXX_COMPILER_LAUNCHER={variables['SHOAL_TEST_CCACHE']}", *options])
+        self.assertNotIn("Warning", result.output + result.errors)
+
+    def build_hello(self, *options):
+        """With the objects that are there, as far as the options leave them what they are."""
+        cmake, folder = suite.build().variables["CMAKE_COMMAND"], self.hello.parent
+        if options:
+            self.run_command([cmake, *options, folder])
+        self.run_command([cmake, "--build", folder, "--target", "hello", "--parallel", 2])
+
+    def with_mpi_linked_in(self, linked):
+        """SHOAL_MPI_STATIC: no plug-in is built or loaded, one launcher suits the program, and the
+        others are refused. The same of a program that is linked by pkg-config, and, of one of them,
+        by find_package with what was installed."""
+        build = suite.build()
+        self.build_hello(f"-DSHOAL_MPI_STATIC={linked}", "-DSHOAL_INSTALL=ON")
+        said = self.run_command([self.hello, "--info"]).output
+        self.assertIn(f"MPI plug-ins: {linked}, linked in\n", said)
+        others = [self.link_by_pkg_config()]
+        if linked == "system":
+            others.append(self.build_with_installed())
+        suits = []
+        for mpi in build.mpis:
+            launch = [*build.launchers[mpi], 2]
+            result = self.run_command([*launch, self.hello], code=range(256))
+            if result.code != 0:
+                self.assertIn("finds a world of one", result.errors)
+                continue
+            suits.append(mpi)
+            for said in (result, *(self.run_command([*launch, program]) for program in others)):
+                for rank in range(2):
+                    self.prints(said, f"Hello from rank {rank} of 2.", times=1)
+            if linked == "system":
+                refused = self.run_command([*launch, self.hello, "--mpi-plugin", mpi],
+                                           code=suite.FAILURE)
+                self.assertIn(f"has the MPI {linked} linked in", refused.errors)
+        if linked == "system":
+            self.assertEqual(len(suits), 1)
+        else:
+            self.assertEqual(suits, [linked])
+
+    def link_by_pkg_config(self):
+        """The program, by shoal.pc with the folders of the build."""
+        folder, program = self.hello.parent, self.hello.with_name("hello_by_hand")
+        folders = {"libdir": folder / "shoal/src", "includedir": suite.build().source / "include"}
+        flags = self.run_command(
+            ["pkg-config", *(f"--define-variable={name}={path}" for name, path in folders.items()),
+             "--libs", "shoal"],
+            environment={"PKG_CONFIG_PATH": f"{folder}/shoal/pkgconfig"}).output
+        (code, ) = folder.glob("**/hello.cpp.o")
+        self.run_command([self.compiler, code, "-o", program, *shlex.split(flags)])
+        return program
+
+    def build_with_installed(self):
+        """The program of a project that has the installed library."""
+        cmake, build = suite.build().variables["CMAKE_COMMAND"], self.hello.parent
+        folder = build.with_name("installed")
+        self.run_command([cmake, "--build", build, "--target", "shoal_c", "shoal_edat"])
+        self.run_command([cmake, "--install", build, "--prefix", folder / "prefix", "--component",
+                          "Unspecified"])
+        text = (build.parent / "CMakeLists.txt").read_text()
+        (folder / "CMakeLists.txt").write_text(
+            text.replace("add_subdirectory(shoal)", "find_package(shoal REQUIRED)"))
+        shutil.copy(build.parent / "hello.cpp", folder)
+        self.configure(folder, f"-DCMAKE_PREFIX_PATH={folder}/prefix")
+        self.run_command([cmake, "--build", folder / "build"])
+        return folder / "build/hello"
+
+    def says_hello(self):
         """What objdump says of the program, which runs."""
-        output = self.run_command([folder / "hello", "--ranks", 4]).output
+        output = self.run_command([self.hello, "--ranks", 4]).output
         for rank in range(4):
             self.assertIn(f"Hello from rank {rank} of 4.", output)
-        return self.run_command(["objdump", "-p", folder / "hello"]).output
+        return self.run_command(["objdump", "-p", self.hello]).output
 
 
 if __name__ == "__main__":

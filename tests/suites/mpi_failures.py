@@ -50,6 +50,9 @@ class Failures(suite.Suite):
             self.ends("mpi_{mpi}_tests", f"runtime_launch_test {owner}exit",
                       "process 0 exits inside shoal::run")
         self.ends("mpi_{mpi}_tests", "runtime_launch_test leave", "a process of this launch exits")
+        self.ends("mpi_{mpi}_tests", "runtime_launch_test linger",
+                  "shoal: error: this process exits, but other processes have not come to their "
+                  "exit in time")
 
     def test_process_that_never_comes(self):
         """MPI is the program's: the others cannot know what a process does instead."""

@@ -15,8 +15,8 @@ MARKS = re.compile(r"^(OMPI_COMM|PMI|PMIX|HYD|MPI_LOCAL|SLURM|SHOAL_MPI)")
 # A host that is no program of shoal, and may have loaded an MPI for itself.
 HOST = """
 import ctypes, sys
-library, mpi, *options = sys.argv[1:]
-if mpi:
+library, mpis, *options = sys.argv[1:]
+for mpi in mpis.split():
     ctypes.CDLL(mpi, mode=ctypes.RTLD_LOCAL)
 shoal = ctypes.CDLL(library)
 main = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
@@ -38,7 +38,6 @@ class Plugins(suite.Suite):
         self.mpis = suite.build().mpis
         self.hello = self.program("tutorial_hello")
         self.bare = self.program("mpi_bare_hello")  # without a RUNPATH
-        self.linked = self.program("mpi_static_hello")  # with the first MPI linked in
         self.library = self.program("libshoal_c.so")
         self.other = self.program("libmpi_other_version.so")
         self.plugins = suite.build().folder / "src"
@@ -110,6 +109,8 @@ class Plugins(suite.Suite):
                          f"libshoal_mpi_{mpi}.so: cannot open shared object file", "looked in",
                          "package shoal-openmpi or shoal-mpich", "libopenmpi-dev or libmpich-dev",
                          "SHOAL_MPI_PLUGIN")
+        code, text = self.run_any([self.bare, "--info"])
+        self.assertRegex(text, "MPI plug-ins: none found in /.*/tests")
         # Alone, it is the whole program.
         self.ranks_say_hello(1, self.launch(self.mpis[0], 1, self.bare))
 
@@ -133,6 +134,30 @@ class Plugins(suite.Suite):
             self.assertEqual(code, 0, text)
             self.refuses(self.launch(mpi, 2, self.hello, "--mpi-plugin", "/nowhere/x.so"),
                          "names /nowhere/x.so", "/nowhere/x.so: cannot open")
+
+    def test_the_mpi_that_cmake_finds(self):
+        """libshoal_mpi_system.so alone: it is the plug-in of one MPI, and refused by the others."""
+        plugin, folder = self.program("system_plugin/libshoal_mpi_system.so"), self.folder()
+        program = shutil.copy(self.bare, folder)
+        library = folder / Path(self.library).name
+        for link, file in ((folder / Path(plugin).name, plugin), (library, self.library)):
+            os.symlink(file, link)
+        served = []
+        for mpi in self.mpis:
+            result = self.launch(mpi, 2, program)
+            if result[0] != 0:
+                self.refuses(result, "no plug-in of shoal for it", "libshoal_mpi_system.so: uses ")
+                continue
+            self.ranks_say_hello(2, result)
+            served.append(mpi)
+            code, text = self.launch(mpi, 2, program, "--mpi", "system", "--info")
+            self.assertIn(f"MPI plug-in: system ({folder}/libshoal_mpi_system.so), compiled with ",
+                          text)
+            file, _ = MPI_LIBRARIES[mpi]
+            self.ranks_say_hello(2, self.host(mpi, file, library=library))
+        self.assertEqual(len(served), 1, f"{plugin} serves {served} of {self.mpis}")
+        # The only plug-in is that of a launcher that may belong to any MPI.
+        self.refuses(self.run_any([program], PMI_SIZE="2", PMI_RANK="0"), "finds a world of one")
 
     def test_a_file_that_is_no_plugin_of_this_version_is_refused(self):
         for mpi in self.mpis:
@@ -164,9 +189,9 @@ class Plugins(suite.Suite):
             self.refuses(self.launch(mpi, 2, self.hello, SHOAL_MPI_PLUGIN=other),
                          "finds a world of one")
 
-    def host(self, mpi, loaded, *options, **variables):
-        return self.launch(mpi, 2, sys.executable, "-c", HOST, self.library, loaded, *options,
-                           **variables)
+    def host(self, mpi, loaded, *options, library=None, **variables):
+        return self.launch(mpi, 2, sys.executable, "-c", HOST, library or self.library, loaded,
+                           *options, **variables)
 
     def test_hosts_load_the_library(self):
         for mpi in self.mpis:
@@ -188,6 +213,33 @@ class Plugins(suite.Suite):
                              f"this process has loaded {name} (/",
                              f"libshoal_mpi_{other}.so: uses /")
 
+    def test_of_several_mpis_in_the_process_that_of_the_launcher_is_used(self):
+        known = [mpi for mpi in self.mpis if mpi in MPI_LIBRARIES]
+        if len(known) < 2:
+            self.skipTest("there is one MPI")
+        files = " ".join(MPI_LIBRARIES[mpi][0] for mpi in known)
+        for mpi in known:
+            self.ranks_say_hello(2, self.host(mpi, files))
+        named = [f"{MPI_LIBRARIES[mpi][1]} (/" for mpi in known]
+        command = [sys.executable, "-c", HOST, self.library, files]
+        self.refuses(self.run_any(command, PMI_SIZE="2", PMI_RANK="0"),
+                     "this process has loaded several MPI libraries: ", *named,
+                     "Load one of them, or pass a communicator")
+
+    def test_failures_of_mpi(self):
+        """Two that no MPI of this machine has by itself."""
+        plugin = self.program("libmpi_failing_plugin.so")
+        run = ("mpich", 2)
+        code, text = self.launch(*run, self.hello, "--mpi-plugin", plugin,
+                                 FAILING_MPI="allreduce_min")
+        self.assertRegex(text, "shoal: error: process [01] could not finalize MPI: "
+                               "MPI_Allreduce failed: ")
+        self.refuses(self.launch(*run, self.program("tutorial_memory"), "--mpi-plugin", plugin,
+                                 "--node-processes", 1, "--global-rma", 16,
+                                 FAILING_MPI="win_attach"),
+                     "MPI_Win_attach of ", " bytes failed in process ", "choose a smaller heap")
+        self.ranks_say_hello(2, self.launch(*run, self.hello, "--mpi-plugin", plugin))
+
     def test_a_communicator_of_another_mpi_than_the_launchers_is_noted(self):
         program = self.program("tutorial_communicator")  # with the first MPI
         for mpi in self.mpis:
@@ -197,14 +249,6 @@ class Plugins(suite.Suite):
             notes = 0 if mpi == self.mpis[0] else 2
             self.assertEqual(len(re.findall("shoal: note: .*finds a world of one", text)), notes,
                              text)
-
-    def test_one_mpi_may_be_linked_in(self):
-        mpi = self.mpis[0]
-        self.ranks_say_hello(2, self.launch(mpi, 2, self.linked))
-        code, text = self.run_any([self.linked, "--info"])
-        self.assertIn(f"MPI plug-ins: {mpi}, linked in\n", text)
-        self.refuses(self.launch(mpi, 2, self.linked, "--mpi-plugin", mpi),
-                     f"has the MPI {mpi} linked in")
 
     def test_an_unknown_name_is_refused(self):
         self.refuses(self.run_any([self.hello, "--mpi", "lam"]), "openmpi", "mpich", "system",

@@ -14,11 +14,12 @@ import suite
 
 PROGRAMS = {"tasks": "good 0", "calls": "good {ranks}", "graphs": "good", "models": "good",
             "refusals": "good", "flows": "good", "times": "good", "actors": "good",
-            "thread_states": "good", "errors": "good", "collectives": "good"}
+            "thread_states": "good", "errors": "good", "collectives": "good", "foreign": "good"}
 # For the cases that need packages of PyPI.
 PACKAGES = ["numpy==2.4.6", "scipy==1.17.1", "dask==2026.8.0", "joblib==1.6.0",
             "hypothesis==6.170.17", "cloudpickle==3.1.3", "ipykernel==7.4.0", "nbclient==0.11.0",
             "mpi4py==4.1.2"]
+NUMBA = "numba==0.68.1"  # for one case
 
 
 class Programs(suite.Suite):
@@ -116,6 +117,12 @@ class Embedded(Programs):
         for other in codes[1:]:
             self.assertEqual(codes[0].output, other.output)
 
+    def test_objects_of_other_ranks(self):
+        for mode in ((), ("--sim",)):
+            with self.subTest(mode=mode):
+                result = self.run_python("other_ranks", "--ranks", 3, *mode, PYTHONHASHSEED="0")
+                self.assertEqual(result.output, "good\n")
+
     def test_runtimes(self):
         self.assertEqual(self.run_python("runtimes").output, "good\ngood\n")
 
@@ -144,6 +151,9 @@ class Embedded(Programs):
         library = self.c_library("python/c_thread.c")
         self.tells("good", self.run_python("callbacks", library))
 
+    def test_c_functions_run_at_once(self):
+        self.tells("good", self.run_python("meeting", self.c_library("python/meeting.c")))
+
     def test_tasks_leave_nothing_behind(self):
         self.tells("good", self.run_python("leaks", "1000000", "--workers", 2))
 
@@ -152,12 +162,9 @@ class Simulated(Programs):
 
     @suite.cases(list(PROGRAMS))
     def test(self, name):
-        expected = PROGRAMS[name]
-        for seed in range(1, 11):
-            with self.subTest(seed=seed):
-                result = self.run_python(name, "--sim", "--sim-seed", seed, "--ranks", 3,
-                                         "--workers", 2, PYTHONHASHSEED="0")
-                self.assertEqual(result.output.strip(), expected.format(ranks=3))
+        """What it prints; test_explored has more seeds."""
+        result = self.run_python(name, "--sim", "--ranks", 3, "--workers", 2, PYTHONHASHSEED="0")
+        self.assertEqual(result.output.strip(), PROGRAMS[name].format(ranks=3))
 
     def hash_of(self, program, seed):
         result = self.run_python(program, "--sim", "--sim-seed", seed, "--sim-order", "uniform",
@@ -430,6 +437,11 @@ class Mistakes(Programs):
         "each_other": "(first|second)[^$]*(first|second)",
         "lonely_barrier": r"rank 0: the main function waits in barrier[^\n]*mistakes.py:\d+ in l",
         "other_order": "in the same order",
+        "other_classes": "(Bank.deposit.. met an object of Vault|Vault.deposit.. met an object of "
+                         "Bank) on rank [01]: .* same order",
+        "other_classes_send": "Bank.deposit.. met an object of Vault on rank 1: .* same order",
+        "shared_graph": "task graph 'chain' belongs to rank 1, and was used on rank 0: use that "
+                        "of the rank where the function runs",
         "other_operations": "2 elements of double by (SUM on rank 0|MAX on rank 1), and "
                             "allreduce.. of 2 elements of double by (SUM on rank 0|MAX on rank 1)",
         "other_functions": "a Python object by (max on rank 0|min on rank 1), and allreduce.. of "
@@ -539,6 +551,22 @@ class Threads(Programs):
         self.assertRegex(result.errors,
                          "StuckError[^$]*wait.. in 'a thread of the program'.*nothing")
 
+    FULFILLED = {"outlasts": "got [01]\ngot [01]\n", "fails": "good\n", "runtime": "good\n"}
+
+    @suite.cases(list(FULFILLED))
+    def test_foreign(self, case):
+        """Futures that threads fulfil when the main function has returned, or after the run."""
+        self.assertRegex(self.run_python("foreign", case).output, f"^{self.FULFILLED[case]}$")
+
+    def test_a_thread_that_never_answers_is_named(self):
+        result = self.run_python("foreign", "never", "--stall-report", "100ms", "--stall-abort",
+                                 "300ms", code=suite.FAILURE)
+        self.assertRegex(result.errors, r"main function: in get\(\) of 'the answer of the "
+                         r"instrument' \(tests/python/foreign.py:[0-9]+ in never\)")
+        self.assertRegex(result.errors, "parked: 'the answer of the instrument' in get.. of "
+                         "'set_result.. or set_exception.. by a thread of the program'")
+        self.assertNotIn("StuckError", result.errors)
+
 
 class Processes(Programs):
     """shoal.run(processes=): this process starts others, over the MPI that is there."""
@@ -642,6 +670,8 @@ class Processes(Programs):
 class Packages(Programs):
     """With numpy and other packages of PyPI, in a virtual environment of the build."""
 
+    PIP = ("--disable-pip-version-check", "--timeout", 10, "install")
+
     PRINTS = {"heat": "total 19900.000, hottest 100.000", "cholesky": "correct",
               "kmeans": "(0, 0) (10, 0) (0, 10) (10, 10)",
               "bfs": Examples.PRINTS["bfs"]}
@@ -652,8 +682,8 @@ class Packages(Programs):
         stamp = venv / "packages"
         if not stamp.exists() or stamp.read_text() != str(PACKAGES):
             self.run_command([self.python, "-m", "venv", "--clear", venv], timeout=600)
-            made = self.run_command([venv / "bin/pip", "--disable-pip-version-check", "--timeout",
-                                     10, "install", *PACKAGES], code=suite.ANY, timeout=600)
+            made = self.run_command([venv / "bin/pip", *self.PIP, *PACKAGES], code=suite.ANY,
+                                    timeout=600)
             if made.code != 0:
                 self.skipTest("numpy, scipy, dask, joblib and others cannot be fetched from PyPI")
             stamp.write_text(str(PACKAGES))
@@ -749,6 +779,28 @@ class Packages(Programs):
 
     def test_adapters(self):
         self.assertEqual(self.run_python("adapters").output.strip(), "good")
+        for workers in (1, 3):
+            said = self.run_python("adapters", "--workers", workers).output
+            self.assertEqual(said.strip(), "good")
+
+    def test_simulated_adapters(self):
+        """Dask orders its tasks by no address, and by no hash of a text."""
+        for seed in range(1, 4):
+            hashes = set()
+            for _ in range(2):
+                result = self.run_python("adapters", "--sim", "--sim-seed", seed, "--workers", 2,
+                                         PYTHONHASHSEED="0")
+                self.assertEqual(result.output.strip(), "good")
+                hashes.add(re.search("trace hash ([0-9a-f]+)", result.errors).group(1))
+            self.assertEqual(len(hashes), 1)
+
+    def test_kernels_of_numba_run_at_once(self):
+        pip = pathlib.Path(self.python).parent / "pip"
+        made = self.run_command([pip, *self.PIP, *PACKAGES[:1], NUMBA], code=suite.ANY, timeout=600)
+        if made.code != 0:
+            self.skipTest("numba cannot be fetched from PyPI")
+        library = self.c_library("python/meeting.c")
+        self.tells("good", self.run_python("meeting", library, "numba"))
 
     def test_closures_in_processes(self):
         self.first_mpi()
@@ -774,6 +826,10 @@ class Packages(Programs):
         result = self.run_python("notebook", suite.SOURCE / "python/examples/tutorial.ipynb",
                                  PYTHONHASHSEED="0", PATH=f"{trace}:{os.environ['PATH']}")
         self.assertEqual(result.output.strip(), "good")
+
+    def test_processes_of_a_notebook(self):
+        self.first_mpi()
+        self.assertEqual(self.run_python("notebook", "--processes").output.strip(), "good")
 
     def test_interrupted_notebook(self):
         self.assertEqual(self.run_python("notebook").output.strip(), "good")
@@ -802,6 +858,15 @@ class Module(Programs):
                    "                check(f'{name}.{member}', vars(kind)[member])\n")
         result = self.run_command([self.python, "-c", program], environment=self.environment)
         self.assertEqual(result.output, "")
+
+    def test_all_public_names_are_typed(self):
+        """Each is in the stubs, and used in the program that type checkers read."""
+        names = set(self.run_command([self.python, "-c", "import shoal; print(*shoal.__all__)"],
+                                     environment=self.environment).output.split())
+        used = (suite.build().source / "tests/python/typed.py").read_text()
+        self.assertEqual(names - set(re.findall(r"\bshoal\.(\w+)", used)), set())
+        stubs = (suite.build().source / "python/shoal/__init__.pyi").read_text()
+        self.assertEqual(names - set(re.findall(r"^(?:class |def )?(\w+)", stubs, re.M)), set())
 
     def test_started_by_a_process_with_open_mpi(self):
         """That one was started without a launcher: so is this one, which has its variables."""

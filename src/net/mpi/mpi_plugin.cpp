@@ -270,8 +270,7 @@ Plugin Search::the_only_one() {
     if (Plugin plugin = open(name); plugin.table != nullptr) found.push_back(std::move(plugin));
   }
   if (found.size() == 1) return found.front();
-  const std::string by = choice_.launcher.empty() ? "the program needs an MPI"
-                                                  : choice_.launcher + " started this process";
+  const std::string by = choice_.launcher + " started this process";
   if (found.empty()) give_up(by);
   std::string names;
   for (const Plugin& plugin : found) {
