@@ -127,12 +127,12 @@ void Tokens::give_back(Token& token) {
 // False: it waits in the stage, and the task that leaves that next goes on with it. So nothing of
 // the token is touched after that.
 bool Tokens::enter(Token& token) {
+  sync::observe(&token);
   const std::size_t index = token.stage;
   if (!std::exchange(token.entered, false)) {
     sync::publish(&token);
     if (!enter_free(token)) return false;
   }
-  sync::observe(&token);
   sync::observe(&marks_[index]);
   return true;
 }

@@ -106,6 +106,7 @@ int ParkedList::release(Parked* taken, bool tell_scope) {
 
 // Takes no memory, since it may be called for lack of memory.
 int ParkedList::cancel(const TaskScope* scope) {
+  const sync::Quiet quiet;  // waiters are on the stacks of their tasks
   const bool main = scope == nullptr;
   Parked* taken = nullptr;
   {
@@ -122,6 +123,7 @@ int ParkedList::cancel(const TaskScope* scope) {
 }
 
 void ParkedList::cancel(const TaskGroup& group) {
+  const sync::Quiet quiet;
   Parked* taken = nullptr;
   {
     const sync::Lock lock(mutex_);

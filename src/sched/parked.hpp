@@ -135,6 +135,7 @@ class ParkedList {
   }
   template <class Visit>
   void for_each(Visit&& visit) const {
+    const sync::Quiet quiet;
     const sync::Lock lock(mutex_);
     for (const Parked* one = list_.first(); one != nullptr; one = list_.next(*one)) visit(*one);
   }

@@ -460,6 +460,31 @@ void by_group(World& world) {
   expect(sum == kTasks, "a wrong sum");
 }
 
+// Waiters, on the stacks of their tasks, are taken out of what they wait for by the canceller.
+void by_cancelled_group(World& world) {
+  shoal::Latch latch(1);
+  shoal::TaskGroup group;
+  group.spawn([] { shoal::sleep_for(std::chrono::seconds(100)); });
+  group.spawn([&] { latch.wait(); });
+  shoal::sleep_for(std::chrono::milliseconds(1));
+  group.cancel();
+  group.wait();
+  world.wait();
+}
+
+void by_stage_that_waits(World& /*world*/) {
+  int next = 0;
+  long sum = 0;
+  shoal::pipeline(
+      {.tokens = 3}, [&] { return next < 50 ? std::optional(next++) : std::nullopt; },
+      shoal::parallel([](int item) {
+        shoal::yield();
+        return item * 2L;
+      }),
+      shoal::serial_in_order([&](long item) { sum += item; }));
+  expect(sum == 2450, "a wrong sum");
+}
+
 void by_waiting(World& world) {
   shoal::Barrier barrier(kTasks);
   shoal::Latch counter(kTasks);
@@ -1039,6 +1064,8 @@ const std::map<std::string_view, Body>& bodies() {
       {"by_dense_graph", [](World& world) { by_graph(world, true); }},
       {"by_futures", by_futures},
       {"by_group", by_group},
+      {"by_cancelled_group", by_cancelled_group},
+      {"by_stage_that_waits", by_stage_that_waits},
       {"by_waiting", by_waiting},
       {"by_events", by_events},
       {"by_collectives", by_collectives},
