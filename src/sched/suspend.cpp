@@ -148,7 +148,9 @@ void suspend(Worker& worker, const char* what, const Publish& publish, Turn turn
   const bool bound = task != nullptr && task->bound;
   SchedulingFiber& next = worker.fibers.take_idle();  // may throw: the waiter is not known yet
   TaskQueues& queues = worker.queues;
-  ReadyQueue& queue = turn == Turn::next ? queues.resumed_own : bound ? queues.bound_own : queues.ready_shared;
+  ReadyQueue& queue = turn == Turn::next ? queues.resumed_own
+                      : bound            ? queues.bound_own
+                                         : queues.ready_shared;
   ParkedTaskWaiter waiter(worker, queue, what, nullptr);
   waiter.polls = turn == Turn::poll;
   ParkedList& list = list_of(worker);

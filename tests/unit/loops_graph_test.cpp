@@ -172,9 +172,8 @@ void check_deadline(int steps, std::chrono::nanoseconds after) {
 
 TEST(EndlessGraphs, ADeadlineEndsALoopOfConditions) {
   for (const int steps : {0, 1}) {
-    shoal::testing::in_virtual_time([steps](World&) {
-      check_deadline(steps, std::chrono::microseconds(2));
-    });
+    shoal::testing::in_virtual_time(
+        [steps](World&) { check_deadline(steps, std::chrono::microseconds(2)); });
   }
 }
 
