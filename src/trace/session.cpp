@@ -306,8 +306,10 @@ void Session::finish() {
   guarded([&] {
     write_round(true);
     write_new_tracks();
-    identity_.emplace_back("writer_ns", std::to_string(writer_ns_));
-    write_identity();
+    if (options_.virtual_time == nullptr) {
+      identity_.emplace_back("writer_ns", std::to_string(writer_ns_));
+      write_identity();
+    }
     file_.write_text(ChunkType::end, text_of(Json{{"events", written_}}));
     file_.close();
   });
