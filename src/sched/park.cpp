@@ -288,6 +288,23 @@ void submit_after(Waitable& what, std::unique_ptr<Task> task) {
 
 void drop_deferred(sync::Waiter& waiter) { static_cast<Deferred&>(waiter).drop(); }
 
+namespace {
+
+/// Parks what runs and wakes it at once: others have their turn first. `task`: that one, if any.
+void go_behind(Worker& worker, const Task* task, const char* what, Turn turn) {
+  if (task != nullptr) task->tell_parks();
+  suspend(
+      worker, what,
+      [](sync::Waiter& waiter) {
+        waiter.wake();
+        return true;
+      },
+      turn);
+  if (task != nullptr) task->tell_goes_on();
+}
+
+}  // namespace
+
 void yield() {
   Worker* const worker = current_worker();
   SHOAL_CHECK(worker != nullptr,
@@ -296,15 +313,7 @@ void yield() {
   check_may_wait("yield()");
   Scheduler& scheduler = worker->scheduler();
   const Task* const task = worker->fibers.task();
-  if (task != nullptr) task->tell_parks();
-  suspend(
-      *current_worker(), "yield()",
-      [](sync::Waiter& waiter) {
-        waiter.wake();
-        return true;
-      },
-      Turn::poll);
-  if (task != nullptr) task->tell_goes_on();
+  go_behind(*worker, task, "yield()", Turn::poll);
   const TaskScope& scope = task != nullptr && !task->is_main() ? *task->scope : scheduler.scope();
   if (!scope.failed()) return;
   tell_main_of_failure(scheduler);
@@ -314,17 +323,8 @@ void yield() {
 void give_turn(const char* what) {
   Worker* const worker = current_worker();
   if (worker == nullptr || in_handler()) return;
-  const Task* const task = worker->fibers.task();
-  if (task == nullptr) return;
-  task->tell_parks();
-  suspend(
-      *worker, what,
-      [](sync::Waiter& waiter) {
-        waiter.wake();
-        return true;
-      },
-      Turn::last);
-  task->tell_goes_on();
+  if (const Task* const task = worker->fibers.task(); task != nullptr)
+    go_behind(*worker, task, what, Turn::last);
 }
 
 }  // namespace shoal::sched
